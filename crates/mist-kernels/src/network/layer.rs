@@ -1,0 +1,203 @@
+//! The layers that a network may be made of.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Shape;
+
+/// How a 3x3 convolution treats the border.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Padding {
+    /// One pixel of zeros around: the size stays.
+    Same,
+    /// None: the size shrinks by two.
+    Valid,
+}
+
+/// Where a residual block normalises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NormPlacement {
+    /// Norm, conv, ReLU, norm, conv, add, ReLU.
+    Before,
+    /// Conv, norm, ReLU, conv, norm, add, ReLU.
+    After,
+}
+
+/// A residual block of two 3x3 convolutions that keeps its channels.
+///
+/// With [`Padding::Valid`] the skipped input is cropped by two pixels on each side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResidualBlock {
+    /// Border of both convolutions.
+    pub padding: Padding,
+    /// Place of the norms.
+    pub norm: NormPlacement,
+    /// Whether both norms share one scale and shift.
+    pub shared_norm: bool,
+}
+
+/// One step of a network.
+///
+/// Every norm is computed with epsilon [`Layer::NORM_EPSILON`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Layer {
+    /// Mirrors `px` pixels at each side, without repeating the edge.
+    ReflectPad {
+        /// Width of the frame.
+        px: usize,
+    },
+    /// Per-channel norm over batch and pixels; the input only.
+    BatchNorm,
+    /// Per-sample norm over channels and pixels with a scale and shift per channel.
+    Norm,
+    /// 1x1 convolution.
+    Conv1x1 {
+        /// Channels written.
+        out_channels: usize,
+    },
+    /// 3x3 convolution.
+    Conv3x3 {
+        /// Channels written.
+        out_channels: usize,
+        /// Border.
+        padding: Padding,
+    },
+    /// Residual block.
+    Residual(ResidualBlock),
+    /// Rectifier.
+    Relu,
+    /// 2x2 max-pool with stride 2; an odd last row or column is dropped.
+    MaxPool2,
+    /// 2x2 transposed convolution with stride 2.
+    UpConv2 {
+        /// Channels written.
+        out_channels: usize,
+    },
+    /// Mean over all pixels.
+    GlobalAveragePool,
+    /// Dense layer on a single pixel.
+    Dense {
+        /// Features written.
+        out_features: usize,
+    },
+    /// Logistic function.
+    Sigmoid,
+    /// Softmax over channels.
+    Softmax,
+}
+
+impl Layer {
+    /// Added to the variance in every norm.
+    pub const NORM_EPSILON: f64 = 1e-5;
+
+    /// Channels that the layer writes, where that differs from what it reads.
+    pub(super) fn out_channels(&self) -> Option<usize> {
+        match *self {
+            Self::Conv1x1 { out_channels }
+            | Self::Conv3x3 { out_channels, .. }
+            | Self::UpConv2 { out_channels } => Some(out_channels),
+            Self::Dense { out_features } => Some(out_features),
+            _ => None,
+        }
+    }
+
+    /// The shape that follows `input`, or nothing if the layer cannot read it.
+    pub(super) fn output_shape(&self, input: Shape) -> Option<Shape> {
+        let Shape {
+            channels,
+            height_px,
+            width_px,
+        } = input;
+        let shrunk = |channels, px: usize| {
+            let height_px = height_px.checked_sub(px).filter(|&side| side > 0)?;
+            let width_px = width_px.checked_sub(px).filter(|&side| side > 0)?;
+            Some(Shape::new(channels, height_px, width_px))
+        };
+        match *self {
+            _ if input.is_empty() => None,
+            Self::ReflectPad { px } => (px < height_px && px < width_px)
+                .then(|| Shape::new(channels, height_px + 2 * px, width_px + 2 * px)),
+            Self::Conv1x1 { out_channels } => Some(Shape::new(out_channels, height_px, width_px)),
+            Self::Conv3x3 {
+                out_channels,
+                padding,
+            } => shrunk(out_channels, padding.shrinks_by_px()),
+            Self::Residual(block) => shrunk(channels, 2 * block.padding.shrinks_by_px()),
+            Self::MaxPool2 => (height_px > 1 && width_px > 1)
+                .then(|| Shape::new(channels, height_px / 2, width_px / 2)),
+            Self::UpConv2 { out_channels } => {
+                Some(Shape::new(out_channels, 2 * height_px, 2 * width_px))
+            }
+            Self::GlobalAveragePool => Some(Shape::new(channels, 1, 1)),
+            Self::Dense { out_features } => {
+                (height_px == 1 && width_px == 1).then(|| Shape::new(out_features, 1, 1))
+            }
+            Self::BatchNorm | Self::Norm | Self::Relu | Self::Sigmoid | Self::Softmax => {
+                Some(input)
+            }
+        }
+    }
+}
+
+impl Padding {
+    /// Pixels that one 3x3 convolution takes off each side length.
+    pub fn shrinks_by_px(self) -> usize {
+        match self {
+            Self::Same => 0,
+            Self::Valid => 2,
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReflectPad { px } => write!(f, "reflection pad {px}"),
+            Self::BatchNorm => f.write_str("batch norm"),
+            Self::Norm => f.write_str("norm"),
+            Self::Conv1x1 { out_channels } => write!(f, "conv 1x1 to {out_channels}"),
+            Self::Conv3x3 { out_channels, .. } => write!(f, "conv 3x3 to {out_channels}"),
+            Self::Residual(_) => f.write_str("residual block"),
+            Self::Relu => f.write_str("ReLU"),
+            Self::MaxPool2 => f.write_str("max-pool 2x2"),
+            Self::UpConv2 { out_channels } => write!(f, "up-conv 2x2 to {out_channels}"),
+            Self::GlobalAveragePool => f.write_str("global average pool"),
+            Self::Dense { out_features } => write!(f, "dense to {out_features}"),
+            Self::Sigmoid => f.write_str("sigmoid"),
+            Self::Softmax => f.write_str("softmax"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn valid_residual_blocks_take_four_pixels() {
+        let block = Layer::Residual(ResidualBlock {
+            padding: Padding::Valid,
+            norm: NormPlacement::After,
+            shared_norm: true,
+        });
+        assert_eq!(
+            block.output_shape(Shape::new(32, 96, 96)),
+            Some(Shape::new(32, 92, 92))
+        );
+        assert_eq!(block.output_shape(Shape::new(32, 4, 9)), None);
+    }
+
+    #[test]
+    fn layers_refuse_what_they_cannot_read() {
+        let too_wide = Layer::ReflectPad { px: 8 };
+        assert_eq!(too_wide.output_shape(Shape::new(1, 8, 20)), None);
+        let dense = Layer::Dense { out_features: 10 };
+        assert_eq!(dense.output_shape(Shape::new(128, 2, 2)), None);
+        assert_eq!(Layer::MaxPool2.output_shape(Shape::new(8, 1, 1)), None);
+    }
+}
