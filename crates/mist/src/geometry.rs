@@ -108,7 +108,11 @@ mod tests {
 
     #[test]
     fn a_keypoint_grows_its_box_with_its_scale() {
-        let keypoint = Keypoint { x_px: 10.0, y_px: 12.0, scale: 1.5 };
+        let keypoint = Keypoint {
+            x_px: 10.0,
+            y_px: 12.0,
+            scale: 1.5,
+        };
         let bounds = keypoint.to_box(20.0);
         assert_eq!((bounds.width_px(), bounds.height_px()), (30.0, 30.0));
         assert_eq!(bounds.centre_px(), (10.0, 12.0));

@@ -1,0 +1,96 @@
+//! What can go wrong in this library.
+
+use burn::tensor::TensorReadError;
+use mist_kernels::network::NetworkError;
+use safetensors::SafeTensorError;
+
+/// Every error of the library.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A network description or its input.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A parameter vector of the wrong length.
+    #[error("the network has {expected} parameters, {actual} were given")]
+    ParameterCount {
+        /// What the description asks for.
+        expected: usize,
+        /// What was given.
+        actual: usize,
+    },
+    /// A weights file that is not safetensors.
+    #[error("the weights are not a valid safetensors file: {0}")]
+    WeightsFormat(#[from] SafeTensorError),
+    /// A weights file without one of the network's tensors.
+    #[error("the weights lack the tensor `{name}`: they belong to another network")]
+    MissingTensor {
+        /// Its name.
+        name: String,
+    },
+    /// A weights file with a tensor that the network does not have.
+    #[error("the weights hold the tensor `{name}`, which this network does not have")]
+    UnknownTensor {
+        /// Its name.
+        name: String,
+    },
+    /// A tensor of another shape or type than the network's.
+    #[error("the tensor `{name}` should be f32 of shape {expected:?}, the weights have {actual:?}")]
+    TensorShape {
+        /// Its name.
+        name: String,
+        /// The network's shape.
+        expected: Vec<usize>,
+        /// The file's shape.
+        actual: Vec<usize>,
+    },
+    /// A tensor with NaN or infinite values.
+    #[error("the tensor `{name}` holds values that are not finite")]
+    NonFiniteTensor {
+        /// Its name.
+        name: String,
+    },
+    /// A tensor that could not be read back from its device.
+    #[error("the device could not be read: {0}")]
+    Read(#[from] TensorReadError),
+    /// A setting outside its range.
+    #[error("`{name}` must be {requirement}")]
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// What it must be.
+        requirement: &'static str,
+    },
+    /// Tensors that do not belong together.
+    #[error("{what}: expected {expected:?}, got {actual:?}")]
+    Mismatch {
+        /// What was compared.
+        what: &'static str,
+        /// Expected sizes.
+        expected: Vec<usize>,
+        /// Sizes given.
+        actual: Vec<usize>,
+    },
+    /// More keypoints asked for than the heatmap has pixels.
+    #[error("{requested} keypoints were asked for, the heatmap has only {pixels} pixels")]
+    TooManyKeypoints {
+        /// K.
+        requested: usize,
+        /// Pixels of the heatmap.
+        pixels: usize,
+    },
+    /// A heatmap with NaN or infinite values.
+    #[error("the heatmap of image {image} holds values that are not finite")]
+    NonFiniteHeatmap {
+        /// Index in the batch.
+        image: usize,
+    },
+    /// A device that is not compiled in or not present.
+    #[error("the device `{name}` is not available: {reason}")]
+    Device {
+        /// Its name.
+        name: &'static str,
+        /// Why not.
+        reason: &'static str,
+    },
+}

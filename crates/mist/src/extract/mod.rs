@@ -1,0 +1,175 @@
+//! The extractor E_K: non-maximum suppression and top-K selection (paper, section 4.1).
+//!
+//! It is not differentiable, so it works on plain numbers and breaks ties by position: the same heatmap gives the
+//! same keypoints everywhere.
+
+mod nms;
+mod top_k;
+
+use burn::tensor::{DType, Tensor};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::geometry::Keypoint;
+use crate::heatmap::ScaleLevels;
+
+/// A keypoint and the heatmap's value there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScoredKeypoint {
+    /// Where and how large.
+    pub keypoint: Keypoint,
+    /// Response of the fused heatmap.
+    pub score: f32,
+}
+
+/// Settings of E_K.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extractor {
+    /// K, the number of keypoints per image.
+    pub instances: usize,
+    /// Side of the suppression window, odd; 1 suppresses nothing.
+    pub nms_window_px: usize,
+}
+
+impl Extractor {
+    /// K keypoints, suppressing within 5 x 5 px as the released code does.
+    pub fn new(instances: usize) -> Self {
+        Self {
+            instances,
+            nms_window_px: 5,
+        }
+    }
+
+    /// The K strongest local maxima of each image, strongest first.
+    ///
+    /// A pixel's scale is the first moment of the levels under its responses. Where an image has fewer than K
+    /// local maxima, the strongest suppressed pixels follow.
+    ///
+    /// # Shapes
+    /// - `heatmaps`: `[batch, scales, height, width]`
+    ///
+    /// # Errors
+    /// When the settings are impossible, the scales do not match or a response is not finite.
+    pub fn extract(
+        &self,
+        heatmaps: Tensor<4>,
+        levels: &ScaleLevels,
+    ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
+        let [_, scales, height, width] = heatmaps.dims();
+        if scales != levels.values().len() {
+            return Err(Error::Mismatch {
+                what: "scales of the heatmap",
+                expected: vec![levels.values().len()],
+                actual: vec![scales],
+            });
+        }
+        let area = height * width;
+        self.per_image(heatmaps, |maps| {
+            let mut fused = vec![0.0f32; area];
+            for map in maps.chunks_exact(area) {
+                for (sum, value) in fused.iter_mut().zip(map) {
+                    *sum += value;
+                }
+            }
+            let picked = self.pick(&fused, width);
+            let keypoint = |index: usize| Keypoint {
+                x_px: (index % width) as f32 + 0.5,
+                y_px: (index / width) as f32 + 0.5,
+                scale: levels.first_moment(maps.chunks_exact(area).map(|map| map[index])),
+            };
+            scored(&picked, &fused, keypoint)
+        })
+    }
+
+    /// As [`Extractor::extract`] for the coarse heatmap of a backbone, whose second and third channels move each
+    /// cell's keypoint by a fraction of a cell (appendix A, "Backbone-based heatmap network").
+    ///
+    /// # Shapes
+    /// - `heatmaps`: `[batch, 3, height, width]` in cells of `stride_px`: response, x-offset, y-offset
+    ///
+    /// # Errors
+    /// As [`Extractor::extract`].
+    pub fn extract_with_offsets(
+        &self,
+        heatmaps: Tensor<4>,
+        stride_px: f32,
+    ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
+        let [_, channels, height, width] = heatmaps.dims();
+        if channels != 3 {
+            return Err(Error::Mismatch {
+                what: "channels of a heatmap with offsets",
+                expected: vec![3],
+                actual: vec![channels],
+            });
+        }
+        let area = height * width;
+        self.per_image(heatmaps, |maps| {
+            let (response, offsets) = maps.split_at(area);
+            let (x_offsets, y_offsets) = offsets.split_at(area);
+            let picked = self.pick(response, width);
+            let keypoint = |index: usize| Keypoint {
+                x_px: ((index % width) as f32 + 0.5 + x_offsets[index]) * stride_px,
+                y_px: ((index / width) as f32 + 0.5 + y_offsets[index]) * stride_px,
+                scale: 1.0,
+            };
+            scored(&picked, response, keypoint)
+        })
+    }
+
+    fn per_image(
+        &self,
+        heatmaps: Tensor<4>,
+        extract: impl Fn(&[f32]) -> Vec<ScoredKeypoint>,
+    ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
+        let [batch, channels, height, width] = heatmaps.dims();
+        self.check(height * width)?;
+        let values = heatmaps.cast(DType::F32).try_into_vec_as::<f32>()?;
+        let sample = channels * height * width;
+        (0..batch)
+            .map(|image| {
+                let maps = &values[image * sample..(image + 1) * sample];
+                if maps.iter().all(|value| value.is_finite()) {
+                    Ok(extract(maps))
+                } else {
+                    Err(Error::NonFiniteHeatmap { image })
+                }
+            })
+            .collect()
+    }
+
+    fn pick(&self, scores: &[f32], width: usize) -> Vec<usize> {
+        let survivors = nms::local_maxima(scores, width, self.nms_window_px);
+        top_k::top_k(scores, &survivors, self.instances)
+    }
+
+    fn check(&self, pixels: usize) -> Result<(), Error> {
+        if self.nms_window_px.is_multiple_of(2) {
+            return Err(Error::Setting {
+                name: "nms_window_px",
+                requirement: "odd",
+            });
+        }
+        if self.instances > pixels {
+            return Err(Error::TooManyKeypoints {
+                requested: self.instances,
+                pixels,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn scored(
+    picked: &[usize],
+    scores: &[f32],
+    keypoint: impl Fn(usize) -> Keypoint,
+) -> Vec<ScoredKeypoint> {
+    picked
+        .iter()
+        .map(|&index| ScoredKeypoint {
+            keypoint: keypoint(index),
+            score: scores[index],
+        })
+        .collect()
+}

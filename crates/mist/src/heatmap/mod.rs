@@ -1,0 +1,16 @@
+//! The heatmap network H (paper, section 4.1 and appendix A).
+//!
+//! One network scores the image at several sizes; the scores are sharpened by a local softmax and
+//! related across scales.
+
+mod local_softmax;
+mod multi_scale;
+mod resize;
+mod scale_fusion;
+mod scale_levels;
+
+pub use local_softmax::{LocalSoftmax, WindowBorder, WindowShift};
+pub use multi_scale::HeatmapNetwork;
+pub use resize::resize;
+pub use scale_fusion::scale_fusion;
+pub use scale_levels::ScaleLevels;

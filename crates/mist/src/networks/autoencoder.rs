@@ -1,0 +1,49 @@
+//! The auto-encoder task network T for patches (paper, appendix C.1).
+
+use mist_kernels::network::{Layer, Network, NetworkError};
+
+use super::EncoderConfig;
+
+/// The encoder and its mirror image: 2x2 transposed convolutions up, a sigmoid at the end.
+///
+/// # Shapes
+/// - input: `[patches, in_channels, side, side]` with `side = 2^levels`
+/// - output: the same, in `0..1`
+///
+/// # Errors
+/// When a width is zero.
+pub fn autoencoder(encoder: &EncoderConfig) -> Result<Network, NetworkError> {
+    let mut layers = encoder.layers();
+    for &out_channels in encoder.level_channels().iter().rev() {
+        let up = Layer::UpConv2 { out_channels };
+        layers.extend(encoder.style.between_blocks(up));
+        layers.extend(encoder.blocks());
+    }
+    let to_colours = Layer::Conv1x1 {
+        out_channels: encoder.in_channels,
+    };
+    layers.extend(encoder.style.between_blocks(to_colours));
+    layers.push(Layer::Sigmoid);
+    Network::new(encoder.in_channels, layers)
+}
+
+#[cfg(test)]
+mod tests {
+    use mist_kernels::network::Shape;
+
+    use super::*;
+
+    #[test]
+    fn parameter_counts_are_exact() {
+        let count = |encoder| autoencoder(&encoder).unwrap().parameter_count();
+        assert_eq!(count(EncoderConfig::paper(1)), 3_391_169);
+    }
+
+    #[test]
+    fn a_patch_keeps_its_shape_and_passes_one_pixel() {
+        let network = autoencoder(&EncoderConfig::paper(1)).unwrap();
+        let shapes = network.shapes(Shape::new(1, 32, 32)).unwrap();
+        assert_eq!(shapes.last(), Some(&Shape::new(1, 32, 32)));
+        assert!(shapes.contains(&Shape::new(128, 1, 1)));
+    }
+}

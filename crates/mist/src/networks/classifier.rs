@@ -1,0 +1,45 @@
+//! The classifier task network T for patches (paper, appendix C.1).
+
+use mist_kernels::network::{Layer, Network, NetworkError};
+
+use super::EncoderConfig;
+
+/// The encoder followed by a dense layer that gives one logit per class.
+///
+/// # Shapes
+/// - input: `[patches, in_channels, side, side]` with `side = 2^levels`
+/// - output: `[patches, classes, 1, 1]`, logits
+///
+/// # Errors
+/// When a width is zero.
+pub fn classifier(encoder: &EncoderConfig, classes: usize) -> Result<Network, NetworkError> {
+    let mut layers = encoder.layers();
+    layers.push(Layer::Dense {
+        out_features: classes,
+    });
+    Network::new(encoder.in_channels, layers)
+}
+
+#[cfg(test)]
+mod tests {
+    use mist_kernels::network::Shape;
+
+    use super::*;
+
+    #[test]
+    fn parameter_counts_are_exact() {
+        let count = |encoder| classifier(&encoder, 10).unwrap().parameter_count();
+        assert_eq!(count(EncoderConfig::official()), 2_096_698);
+        assert_eq!(count(EncoderConfig::paper(3)), 2_099_450);
+    }
+
+    #[test]
+    fn a_patch_becomes_one_row_of_logits() {
+        let network = classifier(&EncoderConfig::official(), 10).unwrap();
+        assert_eq!(
+            network.output_shape(Shape::new(3, 32, 32)).unwrap(),
+            Shape::new(10, 1, 1)
+        );
+        assert!(network.output_shape(Shape::new(3, 64, 64)).is_err());
+    }
+}

@@ -1,0 +1,93 @@
+//! The convolutional part of the heatmap network H (paper, appendix A).
+
+use mist_kernels::network::{Layer, Network, NetworkError, Padding};
+use serde::{Deserialize, Serialize};
+
+use super::BlockStyle;
+
+/// A fully convolutional network that scores every pixel; its output has the input's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DetectorConfig {
+    /// Channels of the image.
+    pub in_channels: usize,
+    /// Channels of the residual blocks.
+    pub channels: usize,
+    /// Residual blocks.
+    pub blocks: usize,
+    /// Style of the blocks; the official one also normalises the input and mirrors its border.
+    pub style: BlockStyle,
+}
+
+impl DetectorConfig {
+    /// Four blocks of 32 channels, layer norm before each convolution (appendix A).
+    pub fn paper(in_channels: usize) -> Self {
+        Self {
+            in_channels,
+            channels: 32,
+            blocks: 4,
+            style: BlockStyle::Paper,
+        }
+    }
+
+    /// The released code's detector, with 74,407 parameters.
+    pub fn official() -> Self {
+        Self {
+            style: BlockStyle::Official,
+            ..Self::paper(3)
+        }
+    }
+
+    /// The description.
+    ///
+    /// # Shapes
+    /// - input: `[batch, in_channels, height, width]`
+    /// - output: `[batch, 1, height, width]`
+    ///
+    /// # Errors
+    /// When a width is zero.
+    pub fn network(&self) -> Result<Network, NetworkError> {
+        let mut layers = Vec::new();
+        let padding = match self.style {
+            BlockStyle::Paper => Padding::Same,
+            BlockStyle::Official => {
+                let px = self.blocks * Padding::Valid.shrinks_by_px();
+                layers.extend([Layer::ReflectPad { px }, Layer::BatchNorm]);
+                Padding::Valid
+            }
+        };
+        layers.push(Layer::Conv1x1 {
+            out_channels: self.channels,
+        });
+        layers.extend(std::iter::repeat_n(
+            self.style.residual(padding),
+            self.blocks,
+        ));
+        let head = Layer::Conv1x1 { out_channels: 1 };
+        layers.extend(self.style.between_blocks(head));
+        Network::new(self.in_channels, layers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mist_kernels::network::Shape;
+
+    use super::*;
+
+    #[test]
+    fn parameter_counts_are_exact() {
+        let count = |config: DetectorConfig| config.network().unwrap().parameter_count();
+        assert_eq!(count(DetectorConfig::official()), 74_407);
+        assert_eq!(count(DetectorConfig::paper(3)), 74_721);
+    }
+
+    #[test]
+    fn the_heatmap_has_the_image_s_size() {
+        for config in [DetectorConfig::official(), DetectorConfig::paper(3)] {
+            let network = config.network().unwrap();
+            let shape = network.output_shape(Shape::new(3, 80, 96)).unwrap();
+            assert_eq!(shape, Shape::new(1, 80, 96));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The encoder shared by the classifier and the auto-encoder (paper, appendix C.1).
+
+use mist_kernels::network::{Layer, Padding};
+use serde::{Deserialize, Serialize};
+
+use super::BlockStyle;
+
+/// Levels of residual blocks with a 2x2 max-pool after each, and a last stage on the pooled map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EncoderConfig {
+    /// Channels of the patch.
+    pub in_channels: usize,
+    /// Channels of the first level; each next level has twice as many.
+    pub base_channels: usize,
+    /// Levels; a patch of side `2^levels` is reduced to one pixel.
+    pub levels: u32,
+    /// Residual blocks on each level.
+    pub blocks_per_level: usize,
+    /// Style of the blocks.
+    pub style: BlockStyle,
+}
+
+impl EncoderConfig {
+    /// Five levels of three blocks for patches of 32 x 32 px.
+    ///
+    /// The paper gives no widths; 8 to 128 are the released code's.
+    pub fn paper(in_channels: usize) -> Self {
+        Self {
+            in_channels,
+            base_channels: 8,
+            levels: 5,
+            blocks_per_level: 3,
+            style: BlockStyle::Paper,
+        }
+    }
+
+    /// The released code's encoder.
+    pub fn official() -> Self {
+        Self {
+            style: BlockStyle::Official,
+            ..Self::paper(3)
+        }
+    }
+
+    /// Channels of each level, finest first.
+    pub(super) fn level_channels(&self) -> Vec<usize> {
+        (0..self.levels)
+            .map(|level| self.base_channels << level)
+            .collect()
+    }
+
+    /// Channels of the code.
+    pub(super) fn code_channels(&self) -> usize {
+        self.level_channels()
+            .last()
+            .copied()
+            .unwrap_or(self.base_channels)
+    }
+
+    /// Residual blocks of one level.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = Layer> + use<> {
+        std::iter::repeat_n(self.style.residual(Padding::Same), self.blocks_per_level)
+    }
+
+    /// Layers from the patch to the code.
+    pub(super) fn layers(&self) -> Vec<Layer> {
+        let mut layers = Vec::new();
+        for out_channels in self.level_channels() {
+            let widen = Layer::Conv1x1 { out_channels };
+            if layers.is_empty() {
+                layers.push(widen);
+            } else {
+                layers.extend(self.style.between_blocks(widen));
+            }
+            layers.extend(self.blocks());
+            layers.push(Layer::MaxPool2);
+        }
+        let code = Layer::Conv1x1 {
+            out_channels: self.code_channels(),
+        };
+        layers.extend(self.style.between_blocks(code));
+        layers.extend(self.blocks());
+        layers
+    }
+}

@@ -1,0 +1,20 @@
+//! The networks of the paper, described as values and run as burn modules.
+//!
+//! Each builder returns a [`mist_kernels::network::Network`]; [`NetworkModule`] adds weights and runs it on any
+//! burn device.
+
+mod autoencoder;
+mod classifier;
+mod detector;
+mod encoder;
+mod initialise;
+mod module;
+mod style;
+mod weights;
+
+pub use autoencoder::autoencoder;
+pub use classifier::classifier;
+pub use detector::DetectorConfig;
+pub use encoder::EncoderConfig;
+pub use module::{InputStatistics, NetworkModule};
+pub use style::BlockStyle;

@@ -1,0 +1,316 @@
+//! A network description with weights, run by ordinary burn operations on any burn device.
+
+use burn::module::{Module, Param};
+use burn::tensor::activation::{relu, sigmoid, softmax};
+use burn::tensor::module::{conv_transpose2d, conv2d, max_pool2d};
+use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, MaxPoolOptions, PadMode};
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use mist_kernels::network::{Layer, Network, NormPlacement, Padding, ResidualBlock, Shape};
+
+use super::initialise::initial_parameters;
+use crate::Error;
+
+/// Which statistics a batch norm on the input uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputStatistics {
+    /// Of the batch at hand: training, and the released code's choice at test time too.
+    Batch,
+    /// The running ones, see [`NetworkModule::observe_input`].
+    Running,
+}
+
+/// A network with weights.
+///
+/// All trainable parameters live in one flat tensor, laid out by [`Network::parameters`], so that optimisers,
+/// averages and checkpoints handle one tensor per network.
+#[derive(Module, Debug)]
+pub struct NetworkModule {
+    /// The flat parameter vector.
+    pub parameters: Param<Tensor<1>>,
+    running_mean: Param<Tensor<1>>,
+    running_variance: Param<Tensor<1>>,
+    #[module(skip)]
+    network: Network,
+}
+
+impl NetworkModule {
+    /// Share of the newest batch in the running input statistics.
+    const MOMENTUM: f64 = 0.1;
+
+    /// A module with starting weights drawn from `seed`.
+    ///
+    /// # Errors
+    /// When the description is impossible.
+    pub fn init(network: Network, seed: u64, device: &Device) -> Result<Self, Error> {
+        network.validate()?;
+        let parameters = initial_parameters(&network, seed);
+        Self::from_parameters(network, parameters, device)
+    }
+
+    /// A module with given weights.
+    ///
+    /// # Errors
+    /// When the description is impossible or the vector's length is not its parameter count.
+    pub fn from_parameters(
+        network: Network,
+        parameters: Vec<f32>,
+        device: &Device,
+    ) -> Result<Self, Error> {
+        network.validate()?;
+        let expected = network.parameter_count();
+        if parameters.len() != expected {
+            return Err(Error::ParameterCount {
+                expected,
+                actual: parameters.len(),
+            });
+        }
+        let channels = network.in_channels;
+        let data = TensorData::new(parameters, [expected]);
+        let frozen = |tensor| Param::from_tensor(tensor).set_require_grad(false);
+        Ok(Self {
+            parameters: Param::from_tensor(Tensor::from_data(data, device)),
+            running_mean: frozen(Tensor::zeros([channels], device)),
+            running_variance: frozen(Tensor::ones([channels], device)),
+            network,
+        })
+    }
+
+    /// The description.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Mean and variance per input channel that [`InputStatistics::Running`] uses.
+    pub fn running_statistics(&self) -> (Tensor<1>, Tensor<1>) {
+        (self.running_mean.val(), self.running_variance.val())
+    }
+
+    /// Replaces the running statistics.
+    pub fn with_running_statistics(mut self, mean: Tensor<1>, variance: Tensor<1>) -> Self {
+        let frozen = |param: Param<Tensor<1>>, value: Tensor<1>| param.map(|_| value.detach());
+        self.running_mean = frozen(self.running_mean, mean);
+        self.running_variance = frozen(self.running_variance, variance);
+        self
+    }
+
+    /// Moves the running input statistics towards those of a training batch `[batch, channels, height, width]`.
+    ///
+    /// Does nothing for a network without batch norm.
+    pub fn observe_input(self, images: Tensor<4>) -> Self {
+        if !self.network.normalises_input() {
+            return self;
+        }
+        let padded = self
+            .network
+            .layers
+            .iter()
+            .take_while(|layer| matches!(layer, Layer::ReflectPad { .. }))
+            .fold(images.detach(), |x, layer| match *layer {
+                Layer::ReflectPad { px } => reflect_pad(x, px),
+                _ => x,
+            });
+        let [batch, channels, height, width] = padded.dims();
+        let values = (batch * height * width) as f64;
+        let (mean, variance) = channel_moments(padded);
+        let unbiased = variance * (values / (values - 1.0).max(1.0));
+        let (old_mean, old_variance) = self.running_statistics();
+        let blend = |old: Tensor<1>, new: Tensor<4>| {
+            old * (1.0 - Self::MOMENTUM) + new.reshape([channels]) * Self::MOMENTUM
+        };
+        let mean = blend(old_mean, mean);
+        let variance = blend(old_variance, unbiased);
+        self.with_running_statistics(mean, variance)
+    }
+
+    /// Runs the network.
+    ///
+    /// # Shapes
+    /// - input: `[batch, in_channels, height, width]`
+    /// - output: `[batch, out_channels, out_height, out_width]`
+    ///
+    /// # Errors
+    /// When the network cannot read this size.
+    pub fn forward(
+        &self,
+        images: Tensor<4>,
+        statistics: InputStatistics,
+    ) -> Result<Tensor<4>, Error> {
+        let [_, channels, height, width] = images.dims();
+        self.network
+            .output_shape(Shape::new(channels, height, width))?;
+        let mut reader = ParameterReader::new(self, images.dtype());
+        let mut x = images;
+        for layer in &self.network.layers {
+            x = self.apply(layer, x, &mut reader, statistics);
+        }
+        Ok(x)
+    }
+
+    fn apply(
+        &self,
+        layer: &Layer,
+        x: Tensor<4>,
+        parameters: &mut ParameterReader,
+        statistics: InputStatistics,
+    ) -> Tensor<4> {
+        match *layer {
+            Layer::ReflectPad { px } => reflect_pad(x, px),
+            Layer::BatchNorm => self.batch_norm(x, parameters.norm(), statistics),
+            Layer::Norm => parameters.norm().apply(x),
+            // A dense layer reads one pixel: there it is a 1x1 convolution.
+            Layer::Conv1x1 { .. } | Layer::Dense { .. } => parameters.convolution().apply(x, 0),
+            Layer::Conv3x3 { padding, .. } => parameters.convolution().apply(x, border_px(padding)),
+            Layer::Residual(block) => residual(x, block, parameters),
+            Layer::Relu => relu(x),
+            Layer::MaxPool2 => max_pool2d(x, MaxPoolOptions::new([2, 2])),
+            Layer::UpConv2 { .. } => {
+                let Convolution { weight, bias } = parameters.convolution();
+                let options = ConvTransposeOptions::new([2, 2], [0, 0], [0, 0], [1, 1], 1);
+                conv_transpose2d(x, weight, Some(bias), options)
+            }
+            Layer::GlobalAveragePool => x.mean_dims(&[2, 3]),
+            Layer::Sigmoid => sigmoid(x),
+            Layer::Softmax => softmax(x, 1),
+        }
+    }
+
+    fn batch_norm(&self, x: Tensor<4>, norm: Norm, statistics: InputStatistics) -> Tensor<4> {
+        let (mean, variance) = match statistics {
+            InputStatistics::Batch => channel_moments(x.clone()),
+            InputStatistics::Running => {
+                let (mean, variance) = self.running_statistics();
+                let channels = self.network.in_channels;
+                let per_channel = |t: Tensor<1>| t.cast(x.dtype()).reshape([1, channels, 1, 1]);
+                (per_channel(mean), per_channel(variance))
+            }
+        };
+        norm.scale_and_shift((x - mean) / (variance + Layer::NORM_EPSILON).sqrt())
+    }
+}
+
+/// Hands out the flat vector's tensors in layer order.
+struct ParameterReader {
+    flat: Tensor<1>,
+    specs: std::vec::IntoIter<mist_kernels::network::ParameterSpec>,
+}
+
+impl ParameterReader {
+    fn new(module: &NetworkModule, dtype: DType) -> Self {
+        Self {
+            flat: module.parameters.val().cast(dtype),
+            specs: module.network.parameters().into_iter(),
+        }
+    }
+
+    /// The next tensor, shaped by its description with ones appended up to rank `D`.
+    fn next<const D: usize>(&mut self) -> Tensor<D> {
+        let (offset, dims) = match self.specs.next() {
+            Some(spec) => (spec.offset, spec.shape),
+            None => (0, vec![0]),
+        };
+        let length = dims.iter().product();
+        let mut shape = [1; D];
+        shape[..dims.len()].copy_from_slice(&dims);
+        self.flat.clone().narrow(0, offset, length).reshape(shape)
+    }
+
+    fn convolution(&mut self) -> Convolution {
+        Convolution {
+            weight: self.next(),
+            bias: self.next(),
+        }
+    }
+
+    fn norm(&mut self) -> Norm {
+        let [scale, shift] = [self.next::<1>(), self.next::<1>()];
+        let channels = scale.dims()[0];
+        Norm {
+            scale: scale.reshape([1, channels, 1, 1]),
+            shift: shift.reshape([1, channels, 1, 1]),
+        }
+    }
+}
+
+struct Convolution {
+    weight: Tensor<4>,
+    bias: Tensor<1>,
+}
+
+impl Convolution {
+    fn apply(self, x: Tensor<4>, border_px: usize) -> Tensor<4> {
+        let options = ConvOptions::new([1, 1], [border_px, border_px], [1, 1], 1);
+        conv2d(x, self.weight, Some(self.bias), options)
+    }
+}
+
+#[derive(Clone)]
+struct Norm {
+    scale: Tensor<4>,
+    shift: Tensor<4>,
+}
+
+impl Norm {
+    /// Normalises each sample over channels and pixels.
+    fn apply(self, x: Tensor<4>) -> Tensor<4> {
+        let [batch, channels, height, width] = x.dims();
+        let flat = x.reshape([batch, channels * height * width]);
+        let centred = flat.clone() - flat.mean_dim(1);
+        let variance = centred.clone().square().mean_dim(1);
+        let normalised = centred / (variance + Layer::NORM_EPSILON).sqrt();
+        self.scale_and_shift(normalised.reshape([batch, channels, height, width]))
+    }
+
+    fn scale_and_shift(self, x: Tensor<4>) -> Tensor<4> {
+        x * self.scale + self.shift
+    }
+}
+
+fn residual(x: Tensor<4>, block: ResidualBlock, parameters: &mut ParameterReader) -> Tensor<4> {
+    let [conv1, conv2] = [parameters.convolution(), parameters.convolution()];
+    let norm1 = parameters.norm();
+    let norm2 = if block.shared_norm {
+        norm1.clone()
+    } else {
+        parameters.norm()
+    };
+    let border = border_px(block.padding);
+    let skip = crop(x.clone(), block.padding.shrinks_by_px());
+    let branch = match block.norm {
+        NormPlacement::Before => {
+            let x = relu(conv1.apply(norm1.apply(x), border));
+            conv2.apply(norm2.apply(x), border)
+        }
+        NormPlacement::After => {
+            let x = relu(norm1.apply(conv1.apply(x, border)));
+            norm2.apply(conv2.apply(x, border))
+        }
+    };
+    relu(skip + branch)
+}
+
+fn border_px(padding: Padding) -> usize {
+    match padding {
+        Padding::Same => 1,
+        Padding::Valid => 0,
+    }
+}
+
+fn crop(x: Tensor<4>, px: usize) -> Tensor<4> {
+    if px == 0 {
+        return x;
+    }
+    let [_, _, height, width] = x.dims();
+    x.narrow(2, px, height - 2 * px)
+        .narrow(3, px, width - 2 * px)
+}
+
+fn reflect_pad(x: Tensor<4>, px: usize) -> Tensor<4> {
+    x.pad((px, px, px, px), PadMode::Reflect)
+}
+
+/// Mean and biased variance per channel over batch and pixels, `[1, channels, 1, 1]` each.
+fn channel_moments(x: Tensor<4>) -> (Tensor<4>, Tensor<4>) {
+    let mean = x.clone().mean_dims(&[0, 2, 3]);
+    let variance = (x - mean.clone()).square().mean_dims(&[0, 2, 3]);
+    (mean, variance)
+}

@@ -1,0 +1,64 @@
+//! The patch sampler S and its inverse (paper, sections 4.1 and 4.2).
+//!
+//! Boxes are square and upright, so that bilinear interpolation is separable: with one matrix of hat weights per
+//! axis, `S(I, x) = A_y I A_x^T`, and S^-1 is the same with the roles of patch and image exchanged. Both are
+//! differentiable in keypoints, scale and image or patch, on every burn device and in f32 or f64.
+
+mod hat;
+mod paste;
+mod sampler;
+
+pub use paste::paste;
+pub use sampler::sample;
+
+use burn::tensor::Tensor;
+
+use crate::Error;
+
+/// Sizes that S and S^-1 need beside their tensors.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PatchGeometry {
+    /// Side of the box at scale 1, in pixels of the image.
+    pub base_box_px: f32,
+    /// Side of the patch, in its own pixels.
+    pub patch_px: usize,
+}
+
+impl PatchGeometry {
+    /// A box of 20 px read as 32 x 32, as in the MNIST experiments.
+    pub fn mnist() -> Self {
+        Self {
+            base_box_px: 20.0,
+            patch_px: 32,
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.patch_px == 0 || !(self.base_box_px.is_finite() && self.base_box_px > 0.0) {
+            return Err(Error::Setting {
+                name: "patch_px and base_box_px",
+                requirement: "positive",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// x, y and box side of each keypoint, `[batch, K, 1]` each.
+fn split_keypoints(keypoints: Tensor<3>, base_box_px: f32) -> [Tensor<3>; 3] {
+    let column = |index| keypoints.clone().narrow(2, index, 1);
+    [column(0), column(1), column(2) * base_box_px]
+}
+
+fn check_keypoints(keypoints: &Tensor<3>, batch: usize) -> Result<usize, Error> {
+    let [images, instances, coordinates] = keypoints.dims();
+    if (images, coordinates) != (batch, 3) {
+        return Err(Error::Mismatch {
+            what: "keypoints as [batch, K, (x, y, scale)]",
+            expected: vec![batch, instances, 3],
+            actual: vec![images, instances, coordinates],
+        });
+    }
+    Ok(instances)
+}

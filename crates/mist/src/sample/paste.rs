@@ -1,0 +1,69 @@
+//! The generalised inverse S^-1: pastes patches into an empty image and sums (paper, section 4.2).
+
+use burn::tensor::{Tensor, TensorData};
+
+use super::hat::hat_weights;
+use super::{PatchGeometry, check_keypoints, split_keypoints};
+use crate::Error;
+
+/// `sum_k S^-1(P_k, x_k)`: every pixel of the image reads every patch by bilinear interpolation; beyond a patch all
+/// is zero.
+///
+/// # Shapes
+/// - `patches`: `[batch, K, channels, patch_px, patch_px]`
+/// - `keypoints`: `[batch, K, 3]`: x and y in pixels, scale (positive)
+/// - output: `[batch, channels, height_px, width_px]`
+///
+/// # Errors
+/// When the shapes do not belong together.
+pub fn paste(
+    patches: Tensor<5>,
+    keypoints: Tensor<3>,
+    geometry: PatchGeometry,
+    height_px: usize,
+    width_px: usize,
+) -> Result<Tensor<4>, Error> {
+    geometry.check()?;
+    let [batch, patch_count, channels, patch_height, patch_width] = patches.dims();
+    let instances = check_keypoints(&keypoints, batch)?;
+    let patch = geometry.patch_px;
+    if [patch_count, patch_height, patch_width] != [instances, patch, patch] {
+        return Err(Error::Mismatch {
+            what: "patches per image, patch height and width",
+            expected: vec![instances, patch, patch],
+            actual: vec![patch_count, patch_height, patch_width],
+        });
+    }
+    let [x, y, side] = split_keypoints(keypoints, geometry.base_box_px);
+    let side = side.clamp_min(f32::MIN_POSITIVE);
+    let in_patch = |pixels: usize, centre: Tensor<3>| {
+        let from_centre = pixel_centres(pixels, &side) - centre;
+        (from_centre / side.clone() + 0.5) * patch as f64
+    };
+    let columns = hat_weights(in_patch(width_px, x), patch);
+    let rows = hat_weights(in_patch(height_px, y), patch);
+
+    let widened = patches
+        .reshape([batch * instances, channels * patch, patch])
+        .matmul(
+            columns
+                .reshape([batch * instances, width_px, patch])
+                .transpose(),
+        )
+        .reshape([batch, instances, channels, patch, width_px])
+        .permute([0, 1, 3, 2, 4])
+        .reshape([batch, instances * patch, channels * width_px]);
+    Ok(rows
+        .permute([0, 2, 1, 3])
+        .reshape([batch, height_px, instances * patch])
+        .matmul(widened)
+        .reshape([batch, height_px, channels, width_px])
+        .permute([0, 2, 1, 3]))
+}
+
+/// `[1, 1, pixels]`.
+fn pixel_centres(pixels: usize, like: &Tensor<3>) -> Tensor<3> {
+    let centres: Vec<f32> = (0..pixels).map(|index| index as f32 + 0.5).collect();
+    let data = TensorData::new(centres, [1, 1, pixels]);
+    Tensor::from_data(data, (&like.device(), like.dtype()))
+}

@@ -1,0 +1,56 @@
+//! The sampler S: cuts patches out of images (paper, section 4.1, "Patch resampling").
+
+use burn::tensor::{Tensor, TensorData};
+
+use super::hat::hat_weights;
+use super::{PatchGeometry, check_keypoints, split_keypoints};
+use crate::Error;
+
+/// `{P_k} = S(I, {x_k})` with bilinear interpolation; beyond the image all is zero.
+///
+/// # Shapes
+/// - `images`: `[batch, channels, height, width]`
+/// - `keypoints`: `[batch, K, 3]`: x and y in pixels, scale
+/// - output: `[batch, K, channels, patch_px, patch_px]`
+///
+/// # Errors
+/// When the shapes do not belong together.
+pub fn sample(
+    images: Tensor<4>,
+    keypoints: Tensor<3>,
+    geometry: PatchGeometry,
+) -> Result<Tensor<5>, Error> {
+    geometry.check()?;
+    let [batch, channels, height, width] = images.dims();
+    let instances = check_keypoints(&keypoints, batch)?;
+    let patch = geometry.patch_px;
+    let [x, y, side] = split_keypoints(keypoints, geometry.base_box_px);
+    let in_box = side * patch_steps(patch, &x) / (2 * patch) as f64;
+    let columns = hat_weights(x + in_box.clone(), width);
+    let rows = hat_weights(y + in_box, height);
+
+    let narrowed = images
+        .reshape([batch, channels * height, width])
+        .matmul(
+            columns
+                .reshape([batch, instances * patch, width])
+                .transpose(),
+        )
+        .reshape([batch, channels, height, instances, patch])
+        .permute([0, 3, 2, 1, 4])
+        .reshape([batch * instances, height, channels * patch]);
+    Ok(rows
+        .reshape([batch * instances, patch, height])
+        .matmul(narrowed)
+        .reshape([batch, instances, patch, channels, patch])
+        .permute([0, 1, 3, 2, 4]))
+}
+
+/// Distances of the patch's pixel centres from its own centre in half pixels, `[1, 1, patch_px]`.
+///
+/// Whole numbers, so that samples meant for pixel centres land on them exactly.
+fn patch_steps(patch_px: usize, like: &Tensor<3>) -> Tensor<3> {
+    let steps = (0..patch_px).map(|index| (2 * index + 1) as f32 - patch_px as f32);
+    let data = TensorData::new(steps.collect::<Vec<f32>>(), [1, 1, patch_px]);
+    Tensor::from_data(data, (&like.device(), like.dtype()))
+}
