@@ -71,7 +71,13 @@ impl PixelBox {
         )
     }
 
-    /// Intersection over union, 0 where the union is empty.
+    fn is_finite(self) -> bool {
+        [self.x_min_px, self.y_min_px, self.x_max_px, self.y_max_px]
+            .iter()
+            .all(|edge| edge.is_finite())
+    }
+
+    /// Intersection over union, 0 where the union is empty or an edge is not finite.
     pub fn iou(self, other: Self) -> f32 {
         let overlap = Self {
             x_min_px: self.x_min_px.max(other.x_min_px),
@@ -81,7 +87,11 @@ impl PixelBox {
         }
         .area_px2();
         let union = self.area_px2() + other.area_px2() - overlap;
-        if union > 0.0 { overlap / union } else { 0.0 }
+        if union > 0.0 && self.is_finite() && other.is_finite() {
+            overlap / union
+        } else {
+            0.0
+        }
     }
 }
 
@@ -104,6 +114,11 @@ mod tests {
         assert_eq!(unit.iou(PixelBox::from_centre(5.0, 0.0, 1.0, 1.0)), 0.0);
         let empty = PixelBox::from_centre(0.0, 0.0, 0.0, 0.0);
         assert_eq!(empty.iou(empty), 0.0);
+        let broken = PixelBox {
+            x_min_px: f32::NAN,
+            ..unit
+        };
+        assert_eq!(broken.iou(unit), 0.0);
     }
 
     #[test]
