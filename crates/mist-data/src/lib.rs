@@ -1,0 +1,43 @@
+//! Scenes and datasets for MIST.
+//!
+//! Every scene of section 4 of the paper ("Results and evaluation") is a pure function of
+//! its kind, a seed, a split and an index: [`SceneSet::scene`] returns the same bytes on each run,
+//! in any order and on any number of threads, so that a training set needs no files at all.
+//!
+//! - [`SceneKind`] names the scene families; [`SceneSet`] draws them; [`render_range`] draws many.
+//! - [`Digits`] holds MNIST, found by [`locate`] and downloaded by [`fetch_mnist`].
+//! - [`generate`] writes a set as PNG files with COCO annotations; [`contact_sheet`] shows scenes.
+
+mod bridson;
+mod coco;
+mod digit_scene;
+mod error;
+mod gabor;
+mod generate;
+mod glyphs;
+mod image;
+mod kind;
+mod layout;
+mod mnist;
+
+mod png_file;
+mod random;
+mod scene;
+mod set;
+mod sheet;
+mod split;
+mod staging;
+
+pub use error::{Attempt, Error, FetchError, InputError, RequestError, Result, SystemError};
+pub use gabor::GaborNoise;
+pub use generate::{Generated, IfExists, generate};
+pub use image::Image;
+pub use kind::{SceneKind, UnknownKind};
+pub use mnist::{
+    Clients, Digit, Digits, Fetched, default_destination, fetch_mnist, fetch_mnist_with, locate,
+};
+pub use png_file::{read_png, write_png};
+pub use scene::{Bounds, Instance, Point, Scene};
+pub use set::{InstanceCount, SceneSet, render_range};
+pub use sheet::contact_sheet;
+pub use split::Split;

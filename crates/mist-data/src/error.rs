@@ -1,0 +1,144 @@
+//! Errors, grouped by whose fault they are.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::kind::{SceneKind, UnknownKind};
+
+/// What every fallible function of this crate returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Any failure of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The caller asked for something that cannot be.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// A file holds something else than it should.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// No client could download the data.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The operating system refused.
+    #[error(transparent)]
+    System(#[from] SystemError),
+}
+
+/// A request that no input could satisfy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The scene kind has no such name.
+    #[error(transparent)]
+    UnknownKind(#[from] UnknownKind),
+    /// The scene kind is drawn with MNIST digits and none were given.
+    #[error("scenes of kind `{0}` need the MNIST digits: run `mist data fetch mnist`")]
+    DigitsNeeded(SceneKind),
+    /// A parameter lies outside its range.
+    #[error("{name} is {value}, but must be {expected}")]
+    OutOfRange {
+        /// The parameter.
+        name: &'static str,
+        /// What was asked for.
+        value: String,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// MNIST is in none of the places looked at.
+    #[error("MNIST was not found in {}; run `mist data fetch mnist`", list_paths(.looked_in))]
+    MnistNotFound {
+        /// Every directory looked at, in order.
+        looked_in: Vec<PathBuf>,
+    },
+    /// The output directory exists and is not empty.
+    #[error("{} exists and is not empty; ask to overwrite it, or name another directory", .0.display())]
+    OutputExists(PathBuf),
+    /// Overwriting was asked for, but the directory holds something else than a generated set.
+    #[error("{} holds files that are not of a generated set ({found}), so it is not overwritten", .path.display())]
+    NotOurs {
+        /// The output directory.
+        path: PathBuf,
+        /// A file that does not belong to a generated set.
+        found: String,
+    },
+}
+
+/// A file whose contents are not what they should be.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", .path.display())]
+pub struct InputError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// A call to the operating system that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {source}", .path.display())]
+pub struct SystemError {
+    /// What was tried, as a verb.
+    pub action: &'static str,
+    /// On which path.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+/// One client's failed download.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// The client, with its source where it has several.
+    pub client: String,
+    /// Why it failed.
+    pub reason: String,
+}
+
+/// Every client failed.
+#[derive(Debug, thiserror::Error)]
+#[error("MNIST could not be fetched:{}", list_attempts(.attempts))]
+pub struct FetchError {
+    /// What was tried, in order.
+    pub attempts: Vec<Attempt>,
+}
+
+fn list_paths(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    names.join(", ")
+}
+
+fn list_attempts(attempts: &[Attempt]) -> String {
+    attempts
+        .iter()
+        .map(|attempt| format!("\n  {}: {}", attempt.client, attempt.reason))
+        .collect()
+}
+
+pub(crate) fn bad_input(path: &Path, reason: impl Into<String>) -> Error {
+    Error::Input(InputError {
+        path: path.to_owned(),
+        reason: reason.into(),
+    })
+}
+
+/// Gives an I/O error the path it happened on.
+pub(crate) trait AtPath<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T>;
+}
+
+impl<T> AtPath<T> for io::Result<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T> {
+        self.map_err(|source| {
+            Error::System(SystemError {
+                action,
+                path: path.to_owned(),
+                source,
+            })
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! Scene sets as files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::coco::Annotations;
+use crate::error::{AtPath, RequestError, Result};
+use crate::png_file;
+use crate::scene::Scene;
+use crate::set::{SceneSet, render_range};
+use crate::staging;
+
+const ANNOTATIONS: &str = "annotations.json";
+const IMAGES: &str = "images";
+
+/// Scenes held in memory at a time.
+const CHUNK: u64 = 512;
+
+/// What to do if the output directory holds something already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfExists {
+    /// Fail, and leave it alone.
+    Refuse,
+    /// Replace it, provided that it holds nothing but a generated set.
+    Overwrite,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generated {
+    /// The directory.
+    pub directory: PathBuf,
+    /// How many images.
+    pub images: u64,
+    /// How many instances in all of them.
+    pub instances: u64,
+}
+
+/// Writes the first `count` scenes as PNG files with COCO annotations.
+///
+/// The directory is filled under another name and renamed at the end: it is whole or absent. The
+/// same set gives the same bytes.
+pub fn generate(
+    set: &SceneSet,
+    count: u64,
+    directory: &Path,
+    if_exists: IfExists,
+) -> Result<Generated> {
+    check_free(directory, if_exists)?;
+    let work = staging::sibling_directory(directory)?;
+    let new = work.path().join("new");
+    let images = new.join(IMAGES);
+    fs::create_dir_all(&images).at("create", &images)?;
+    let mut annotations = Annotations::new(set);
+    let mut instances = 0;
+    for start in (0..count).step_by(CHUNK as usize) {
+        let scenes = render_range(set, start..(start + CHUNK).min(count));
+        let named: Vec<(u64, String, Scene)> = (start..)
+            .zip(scenes)
+            .map(|(index, scene)| (index, format!("{IMAGES}/{index:06}.png"), scene))
+            .collect();
+        named.par_iter().try_for_each(|(_, name, scene)| {
+            let path = new.join(name);
+            fs::write(&path, png_file::encode(&scene.image)?).at("write", &path)
+        })?;
+        for (index, name, scene) in named {
+            instances += scene.instances.len() as u64;
+            annotations.push(index, name, &scene);
+        }
+    }
+    let path = new.join(ANNOTATIONS);
+    let json = serde_json::to_vec(&annotations)
+        .map_err(std::io::Error::from)
+        .at("write", &path)?;
+    fs::write(&path, json).at("write", &path)?;
+    if directory.exists() {
+        let old = work.path().join("old");
+        fs::rename(directory, &old).at("replace", directory)?;
+    }
+    fs::rename(&new, directory).at("rename to", directory)?;
+    Ok(Generated {
+        directory: directory.to_owned(),
+        images: count,
+        instances,
+    })
+}
+
+fn check_free(directory: &Path, if_exists: IfExists) -> Result<()> {
+    if !directory.exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(directory).at("list", directory)? {
+        let name = entry.at("list", directory)?.file_name();
+        if if_exists == IfExists::Refuse {
+            return Err(RequestError::OutputExists(directory.to_owned()).into());
+        }
+        if name != ANNOTATIONS && name != IMAGES {
+            return Err(RequestError::NotOurs {
+                path: directory.to_owned(),
+                found: name.to_string_lossy().into_owned(),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}

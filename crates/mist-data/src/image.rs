@@ -1,0 +1,64 @@
+//! Images as the networks see them.
+
+/// A planar image: channel, then row, then column, with values in `[0, 1]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Image {
+    /// Columns.
+    pub width_px: usize,
+    /// Rows.
+    pub height_px: usize,
+    /// Planes: 1 is gray, 3 is red, green, blue.
+    pub channels: usize,
+    /// `channels * height_px * width_px` values.
+    pub pixels: Vec<f32>,
+}
+
+impl Image {
+    /// An image with the same value everywhere.
+    pub fn filled(width_px: usize, height_px: usize, channels: usize, value: f32) -> Self {
+        Self {
+            width_px,
+            height_px,
+            channels,
+            pixels: vec![value; width_px * height_px * channels],
+        }
+    }
+
+    /// Where the pixel in column `x_px` and row `y_px` of a channel stands in `pixels`.
+    pub fn offset(&self, x_px: usize, y_px: usize, channel: usize) -> usize {
+        (channel * self.height_px + y_px) * self.width_px + x_px
+    }
+
+    /// Rounds to 8 bits, channels interleaved as image files have them.
+    pub fn to_interleaved_bytes(&self) -> Vec<u8> {
+        let plane = self.width_px * self.height_px;
+        let mut bytes = Vec::with_capacity(self.pixels.len());
+        for pixel in 0..plane {
+            for channel in 0..self.channels {
+                bytes.push(to_byte(self.pixels[channel * plane + pixel]));
+            }
+        }
+        bytes
+    }
+}
+
+/// Float-to-integer casts saturate, which is the clipping that values outside `[0, 1]` need.
+fn to_byte(value: f32) -> u8 {
+    (value * 255.0).round() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_rounded_clipped_and_interleaved() {
+        let image = Image {
+            width_px: 2,
+            height_px: 1,
+            channels: 2,
+            pixels: vec![0.0, 1.0, 0.5, 7.0],
+        };
+        assert_eq!(image.to_interleaved_bytes(), [0, 128, 255, 255]);
+    }
+}

@@ -1,0 +1,199 @@
+//! Where the objects of a scene stand, and what they are.
+//!
+//! The digit and glyph kinds are rows of one table: they differ in data, not in code.
+
+mod clusters;
+mod disks;
+mod grid;
+
+use std::ops::RangeInclusive;
+
+use crate::bridson::{Domain, Sampler, Spot};
+use crate::kind::SceneKind;
+use crate::random::SceneRng;
+
+/// Side of an object's box at scale 1: the part of an MNIST frame that holds the digit.
+pub(crate) const BASE_BOX_PX: i32 = 20;
+
+/// Scales are drawn from `[1/sqrt 2, sqrt 2]`, the range of the multi-scale detector.
+const LARGEST_SCALE: f64 = std::f64::consts::SQRT_2;
+
+/// How the objects of one kind are arranged.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    pub canvas_px: i32,
+    pub counts: RangeInclusive<usize>,
+    pub identities: Identities,
+    sizes: Sizes,
+    centres: Domain,
+    placement: Placement,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Identities {
+    /// No repeats, sorted in reading order.
+    Sorted,
+    /// Independent of each other.
+    Random,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sizes {
+    Base,
+    /// Log-uniform in `[1/sqrt 2, sqrt 2]`.
+    Varying,
+}
+
+#[derive(Debug, Clone)]
+enum Placement {
+    /// A square grid with Gaussian jitter.
+    Grid { cells_per_side: usize },
+    /// Poisson disks (Bridson).
+    Disks(Sampler),
+    /// Poisson disks, of which those around one or two random foci are kept.
+    ///
+    /// This takes a larger canvas: with nine 20-px boxes an 80-px canvas is full, and no choice of
+    /// positions could leave large parts of it empty.
+    Clusters { disks: Sampler, spread_px: i32 },
+}
+
+impl Layout {
+    /// The layout of a kind, where it has one: Gabor noise does not.
+    pub fn of(kind: SceneKind) -> Option<Self> {
+        let layout = match kind {
+            SceneKind::Easy => Self::easy(),
+            SceneKind::Glyphs | SceneKind::Hard | SceneKind::K9 => Self::disks(9..=9, 20),
+            SceneKind::Crowded => Self::disks(9..=9, 16),
+            SceneKind::Three => Self::disks(3..=3, 20),
+            SceneKind::K6to9 => Self::disks(6..=9, 20),
+            SceneKind::K3to9 => Self::disks(3..=9, 20),
+            SceneKind::Uneven => Self::uneven(),
+            SceneKind::Scale => Self::scale_study(),
+            SceneKind::Gabor | SceneKind::Gabor64 | SceneKind::Gabor256 => return None,
+        };
+        Some(layout)
+    }
+
+    fn easy() -> Self {
+        Self {
+            canvas_px: 80,
+            counts: 9..=9,
+            identities: Identities::Sorted,
+            sizes: Sizes::Base,
+            centres: centres(80, 1.0),
+            placement: Placement::Grid { cells_per_side: 3 },
+        }
+    }
+
+    fn disks(counts: RangeInclusive<usize>, min_distance_px: i32) -> Self {
+        let centres = centres(80, 1.0);
+        Self {
+            canvas_px: 80,
+            counts,
+            identities: Identities::Random,
+            sizes: Sizes::Base,
+            centres,
+            placement: Placement::Disks(Sampler::new(centres, min_distance_px)),
+        }
+    }
+
+    fn uneven() -> Self {
+        let centres = centres(112, 1.0);
+        Self {
+            canvas_px: 112,
+            counts: 9..=9,
+            identities: Identities::Random,
+            sizes: Sizes::Base,
+            centres,
+            placement: Placement::Clusters {
+                disks: Sampler::new(centres, 20),
+                spread_px: 8,
+            },
+        }
+    }
+
+    fn scale_study() -> Self {
+        let centres = centres(112, LARGEST_SCALE);
+        Self {
+            canvas_px: 112,
+            counts: 9..=9,
+            identities: Identities::Random,
+            sizes: Sizes::Varying,
+            centres,
+            placement: Placement::Disks(Sampler::new(centres, 28)),
+        }
+    }
+
+    /// Draws the centres of one scene.
+    pub fn place(&self, rng: &mut SceneRng) -> Vec<Spot> {
+        let (fewest, most) = (*self.counts.start(), *self.counts.end());
+        let count = fewest + rng.below(most - fewest + 1);
+        match &self.placement {
+            Placement::Grid { cells_per_side } => {
+                grid::gaussian(self.canvas_px, *cells_per_side, self.centres, rng)
+            }
+            Placement::Disks(sampler) => {
+                let mut spots = disks::fill_to(count, sampler, rng);
+                rng.choose(&mut spots, count);
+                spots
+            }
+            Placement::Clusters { disks, spread_px } => {
+                let spots = disks::fill_to(count, disks, rng);
+                clusters::keep(spots, count, *spread_px, self.centres, rng)
+            }
+        }
+    }
+
+    /// Draws the scale of one object.
+    pub fn scale(&self, rng: &mut SceneRng) -> f64 {
+        match self.sizes {
+            Sizes::Base => 1.0,
+            Sizes::Varying => libm::exp2(rng.unit() - 0.5),
+        }
+    }
+}
+
+/// Box centres that keep boxes up to the largest scale inside the canvas.
+fn centres(canvas_px: i32, largest_scale: f64) -> Domain {
+    let margin_px = (f64::from(BASE_BOX_PX) * largest_scale / 2.0).ceil() as i32;
+    Domain {
+        first_px: margin_px,
+        last_px: canvas_px - margin_px,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::split::Split;
+
+    #[test]
+    fn a_thousand_scenes_of_each_kind_keep_their_promises() {
+        for kind in SceneKind::ALL {
+            let Some(layout) = Layout::of(kind) else {
+                continue;
+            };
+            let min_distance_px = match &layout.placement {
+                Placement::Grid { .. } => 0,
+                Placement::Disks(disks) | Placement::Clusters { disks, .. } => {
+                    disks.min_distance_px()
+                }
+            };
+            let mut counts = BTreeSet::new();
+            for index in 0..1000 {
+                let mut rng = SceneRng::new(kind.name(), 3, Split::Train, index);
+                let spots = layout.place(&mut rng);
+                counts.insert(spots.len());
+                for (place, &spot) in spots.iter().enumerate() {
+                    assert!(layout.centres.contains(spot));
+                    for &other in &spots[..place] {
+                        assert!(spot.squared_distance(other) >= min_distance_px.pow(2));
+                    }
+                }
+            }
+            assert!(counts.into_iter().eq(layout.counts), "{kind}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The MNIST digits: finding, fetching, reading.
+
+mod clients;
+mod digits;
+mod fetch;
+mod files;
+mod idx;
+mod locate;
+
+pub use clients::Clients;
+pub use digits::{Digit, Digits};
+pub use fetch::{Fetched, default_destination, fetch_mnist, fetch_mnist_with};
+pub use locate::locate;
+
+/// Side of a digit's frame.
+pub(crate) const FRAME_PX: usize = 28;
+
+/// The ten digits.
+pub(crate) const CLASSES: usize = 10;
+
+#[cfg(test)]
+pub(crate) use digits::tests::synthetic;

@@ -1,0 +1,49 @@
+//! What marks an instance on a sheet.
+
+use super::bitmap;
+use crate::scene::{Instance, Point, Scene};
+
+/// Boxes that cover the scene more often than this hide it.
+const MAX_COVERS: f32 = 3.0;
+
+const CROSS_REACH: i64 = 3;
+
+/// A pixel of the enlarged scene, perhaps outside of it.
+pub(super) struct Dot {
+    pub x: i64,
+    pub y: i64,
+}
+
+pub(super) fn is_crowded(scene: &Scene) -> bool {
+    let area = |instance: &Instance| instance.bounds.width_px * instance.bounds.height_px;
+    let boxes_px2: f32 = scene.instances.iter().map(area).sum();
+    boxes_px2 > MAX_COVERS * (scene.image.width_px * scene.image.height_px) as f32
+}
+
+pub(super) fn cross(centre: Point, zoom: usize) -> Vec<Dot> {
+    let (x, y) = (enlarged(centre.x_px, zoom), enlarged(centre.y_px, zoom));
+    (-CROSS_REACH..=CROSS_REACH)
+        .flat_map(|step| [Dot { x: x + step, y }, Dot { x, y: y + step }])
+        .collect()
+}
+
+/// The box, and the label inside its top-left corner.
+pub(super) fn outline(instance: &Instance, zoom: usize) -> Vec<Dot> {
+    let bounds = instance.bounds;
+    let left = enlarged(bounds.left_px, zoom);
+    let right = enlarged(bounds.left_px + bounds.width_px, zoom) - 1;
+    let top = enlarged(bounds.top_px, zoom);
+    let bottom = enlarged(bounds.top_px + bounds.height_px, zoom) - 1;
+    let across = (left..=right).flat_map(|x| [Dot { x, y: top }, Dot { x, y: bottom }]);
+    let down = (top..=bottom).flat_map(|y| [Dot { x: left, y }, Dot { x: right, y }]);
+    let label = bitmap::dots(instance.label).into_iter();
+    let label = label.map(|(column, row)| Dot {
+        x: left + 2 + column,
+        y: top + 2 + row,
+    });
+    across.chain(down).chain(label).collect()
+}
+
+fn enlarged(offset_px: f32, zoom: usize) -> i64 {
+    (offset_px * zoom as f32).round() as i64
+}
