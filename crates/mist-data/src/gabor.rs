@@ -106,10 +106,11 @@ impl GaborNoise {
     /// `t` takes the share `t^2` from the first; what it takes from the second is neglected, as the
     /// whole of it is a five-thousandth of a percent of the first for our kernel.
     pub fn variance(&self) -> f64 {
-        let (a2, f) = (self.bandwidth_per_px.powi(2), self.frequency_per_px);
-        let smooth = 1.0 - self.envelope_floor.powi(2);
+        let (a, f) = (self.bandwidth_per_px, self.frequency_per_px);
+        let a2 = a * a;
+        let smooth = 1.0 - self.envelope_floor * self.envelope_floor;
         let energy = (smooth + libm::exp(-TAU * f * f / a2)) / (4.0 * a2);
-        let density = self.mean_impulses / (self.canvas_px as f64).powi(2);
+        let density = self.mean_impulses / (self.canvas_px * self.canvas_px) as f64;
         density * MEAN_SQUARE_WEIGHT * energy
     }
 
@@ -177,7 +178,7 @@ impl GaborNoise {
         let (sin, cos) = libm::sincos(self.orientation_rad);
         let columns = self.axis(impulse.x_px, TAU * self.frequency_per_px * cos);
         let rows = self.axis(impulse.y_px, TAU * self.frequency_per_px * sin);
-        let squared_radius = self.kernel_radius_px().powi(2);
+        let squared_radius = self.kernel_radius_px() * self.kernel_radius_px();
         for (row, &offset_px) in rows.offsets_px.iter().enumerate() {
             let half_chord_px = (squared_radius - offset_px * offset_px).max(0.0).sqrt();
             let chord = columns.within(half_chord_px);

@@ -75,16 +75,27 @@ pub fn generate(
         .map_err(std::io::Error::from)
         .at("write", &path)?;
     fs::write(&path, json).at("write", &path)?;
-    if directory.exists() {
-        let old = work.path().join("old");
-        fs::rename(directory, &old).at("replace", directory)?;
-    }
-    fs::rename(&new, directory).at("rename to", directory)?;
+    // Once more, as something may have come there meanwhile.
+    check_free(directory, if_exists)?;
+    swap(&new, directory, &work.path().join("old"))?;
     Ok(Generated {
         directory: directory.to_owned(),
         images: count,
         instances,
     })
+}
+
+/// Puts `new` in the place of `directory`, whose former contents stay if that fails.
+fn swap(new: &Path, directory: &Path, old: &Path) -> Result<()> {
+    let replaced = directory.exists();
+    if replaced {
+        fs::rename(directory, old).at("replace", directory)?;
+    }
+    let renamed = fs::rename(new, directory).at("rename to", directory);
+    if renamed.is_err() && replaced {
+        fs::rename(old, directory).at("restore", directory)?;
+    }
+    renamed
 }
 
 fn check_free(directory: &Path, if_exists: IfExists) -> Result<()> {
