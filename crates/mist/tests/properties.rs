@@ -1,6 +1,6 @@
 //! Laws that the operators obey: inverses, gradients, borders.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use mist::extract::Extractor;
@@ -53,7 +53,7 @@ fn extracting_a_splat_gives_the_keypoints_back_within_half_a_pixel() {
             let random = &mut ChaCha8Rng::seed_from_u64(seed);
             // 5 x 5 suppression reaches two pixels diagonally, rounding one more.
             let truth = separated_keypoints(random, 48.0, 5.0);
-            let heatmap = splat(&[truth.clone()], &levels, 48, 48, &device).unwrap();
+            let heatmap = splat(std::slice::from_ref(&truth), &levels, 48, 48, &device).unwrap();
             let found = Extractor::new(truth.len())
                 .extract(heatmap, &levels)
                 .unwrap();
@@ -82,7 +82,7 @@ fn extracting_a_gaussian_splat_gives_the_keypoints_back_exactly() {
         for seed in 0..20 {
             let random = &mut ChaCha8Rng::seed_from_u64(seed);
             let truth = separated_keypoints(random, 224.0, 90.0);
-            let target = settings.splat(&[truth.clone()], 14, 14, &device).unwrap();
+            let target = settings.splat(std::slice::from_ref(&truth), 14, 14, &device).unwrap();
             let heatmap = Tensor::cat(vec![target.response, target.offsets], 1);
             let extractor = Extractor::new(truth.len());
             let found = extractor.extract_with_offsets(heatmap, 16.0).unwrap();

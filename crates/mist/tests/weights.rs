@@ -1,6 +1,6 @@
 //! Weights: starting values, files, running statistics.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use burn::tensor::{Device, Tensor};
 use mist::Error;

@@ -1,0 +1,138 @@
+//! What the command line accepts.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueHint};
+use mist::device::Compute;
+use mist_data::{SceneKind, Split};
+
+/// Finds and reads every repeated object in an image, without a single box label.
+#[derive(Debug, Parser)]
+#[command(name = "mist", version, about, arg_required_else_help = true)]
+pub struct Cli {
+    /// Say nothing on standard error but errors.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List, fetch, generate and look at data.
+    #[command(subcommand)]
+    Data(Data),
+    /// Measure this machine.
+    Bench(Bench),
+    /// Print a shell completion script.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Data {
+    /// List the scene kinds and whether what they need is here.
+    List {
+        #[command(flatten)]
+        place: DataPlace,
+    },
+    /// Fetch a data set by name and check it against its pinned sums.
+    Fetch {
+        /// The data set.
+        #[arg(value_parser = ["mnist"])]
+        name: String,
+        /// Where to put it, instead of the user's cache.
+        #[arg(long, value_hint = ValueHint::DirPath)]
+        out: Option<PathBuf>,
+    },
+    /// Write scenes as PNG files with COCO annotations.
+    Generate {
+        #[command(flatten)]
+        scenes: Scenes,
+        /// Directory to write; it appears whole or not at all.
+        #[arg(long, value_hint = ValueHint::DirPath)]
+        out: PathBuf,
+        /// How many scenes.
+        #[arg(long, default_value_t = 100)]
+        count: u64,
+        /// Replace a set that was generated there before.
+        #[arg(long)]
+        overwrite: bool,
+    },
+    /// Write a contact sheet with boxes and labels.
+    Show {
+        #[command(flatten)]
+        scenes: Scenes,
+        /// PNG file to write.
+        #[arg(long, value_hint = ValueHint::FilePath)]
+        out: PathBuf,
+        /// How many scenes.
+        #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=400))]
+        count: u64,
+        /// Scenes in a row.
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=40))]
+        columns: u16,
+        /// Screen pixels per scene pixel.
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=16))]
+        zoom: u16,
+    },
+}
+
+/// Which scenes.
+#[derive(Debug, Args)]
+pub struct Scenes {
+    /// Scene kind; `mist data list` shows them.
+    pub kind: SceneKind,
+    /// Seed of the set.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Which part: digits of one part never appear in another.
+    #[arg(long, default_value = "train", value_parser = split())]
+    pub split: Split,
+    #[command(flatten)]
+    pub place: DataPlace,
+}
+
+fn split() -> impl TypedValueParser<Value = Split> {
+    PossibleValuesParser::new(Split::ALL.map(Split::name)).map(|name| {
+        let named = |split: &Split| split.name() == name;
+        Split::ALL.into_iter().find(named).unwrap_or(Split::Train)
+    })
+}
+
+/// Where downloaded data lies.
+#[derive(Debug, Args)]
+pub struct DataPlace {
+    /// Look for data here only, instead of $MIST_DATA, ../shared/data and the user's cache.
+    #[arg(long, value_hint = ValueHint::DirPath)]
+    pub data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// What to measure; all by default.
+    #[arg(value_enum)]
+    pub workloads: Vec<Workload>,
+    /// Rounds; the median is reported.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub rounds: u16,
+    /// auto, cpu, wgpu or cuda.
+    #[arg(long, default_value_t = Compute::Cpu)]
+    pub device: Compute,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub place: DataPlace,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Workload {
+    /// Scenes drawn per second.
+    Scenes,
+    /// The official detector and classifier, forward and with gradients.
+    Networks,
+}

@@ -1,0 +1,29 @@
+//! `mist data show`
+
+use std::path::Path;
+
+use anyhow::Result;
+use mist_data::{contact_sheet, render_range, write_png};
+
+use crate::cli::Scenes;
+use crate::commands::Say;
+use crate::stdout;
+
+/// How the sheet is laid out.
+pub struct Layout {
+    pub count: u64,
+    pub columns: usize,
+    pub zoom: usize,
+}
+
+/// Writes the sheet and prints its path.
+pub fn run(scenes: &Scenes, out: &Path, layout: Layout, say: Say) -> Result<()> {
+    let set = super::open(scenes)?;
+    let shown = render_range(&set, 0..layout.count);
+    write_png(out, &contact_sheet(&shown, layout.columns, layout.zoom)?)?;
+    say.line(format_args!(
+        "drew {} scenes of kind {} (seed {}, {})",
+        layout.count, scenes.kind, scenes.seed, scenes.split
+    ));
+    stdout::write(&format!("{}\n", out.display()))
+}

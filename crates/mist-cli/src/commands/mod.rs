@@ -1,0 +1,36 @@
+//! One file per verb.
+
+mod bench;
+mod completions;
+mod data;
+
+use anyhow::Result;
+
+use crate::cli::{Cli, Command};
+
+/// Runs the verb that was asked for.
+pub fn run(arguments: Cli) -> Result<()> {
+    let say = Say {
+        quiet: arguments.quiet,
+    };
+    match arguments.command {
+        Command::Data(command) => data::run(command, say),
+        Command::Bench(command) => bench::run(&command, say),
+        Command::Completions { shell } => completions::run(shell),
+    }
+}
+
+/// Messages for people, on standard error.
+#[derive(Clone, Copy)]
+pub struct Say {
+    quiet: bool,
+}
+
+impl Say {
+    /// Prints one line unless `--quiet`.
+    pub fn line(self, text: impl std::fmt::Display) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+}
