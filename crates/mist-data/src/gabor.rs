@@ -104,7 +104,7 @@ impl GaborNoise {
     /// term integrates to `1 / (4 a^2)`; the second is half the Fourier transform of that Gaussian
     /// at the frequency `2 F`, which is `exp(-2 pi F^2 / a^2) / (4 a^2)`. Cutting off at envelope
     /// `t` takes the share `t^2` from the first; what it takes from the second is neglected, as the
-    /// whole of it is a five-thousandth of a percent of the first for our kernel.
+    /// whole of it is five thousandths of a percent of the first for our kernel.
     pub fn variance(&self) -> f64 {
         let (a, f) = (self.bandwidth_per_px, self.frequency_per_px);
         let a2 = a * a;

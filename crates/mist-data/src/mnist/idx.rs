@@ -169,7 +169,7 @@ mod tests {
         name: "labels",
         contents: Contents::Labels,
         count: 3,
-        sha256: "3216cf0f88a33aaaae4a03ca1c6f3d0a4ac2d8c8aa6d8f4ac0de71d4bd7ec51a",
+        sha256: "that of no data",
     };
 
     fn frames() -> MnistFile {
