@@ -4,4 +4,8 @@
 //! the shapes it produces, the names and places of its parameters in one flat vector, and the executors
 //! that run it. This crate knows nothing of what the networks are used for.
 
+mod buffer;
+pub mod executor;
+mod kernels;
 pub mod network;
+pub mod simd;

@@ -82,7 +82,9 @@ fn extracting_a_gaussian_splat_gives_the_keypoints_back_exactly() {
         for seed in 0..20 {
             let random = &mut ChaCha8Rng::seed_from_u64(seed);
             let truth = separated_keypoints(random, 224.0, 90.0);
-            let target = settings.splat(std::slice::from_ref(&truth), 14, 14, &device).unwrap();
+            let target = settings
+                .splat(std::slice::from_ref(&truth), 14, 14, &device)
+                .unwrap();
             let heatmap = Tensor::cat(vec![target.response, target.offsets], 1);
             let extractor = Extractor::new(truth.len());
             let found = extractor.extract_with_offsets(heatmap, 16.0).unwrap();

@@ -107,7 +107,7 @@ impl Layer {
     }
 
     /// The shape that follows `input`, or nothing if the layer cannot read it.
-    pub(super) fn output_shape(&self, input: Shape) -> Option<Shape> {
+    pub(crate) fn output_shape(&self, input: Shape) -> Option<Shape> {
         let Shape {
             channels,
             height_px,

@@ -1,0 +1,436 @@
+//! A block of samples on its way through the program, forward and back.
+
+use super::convolution::Pass;
+use super::program::{Action, Program, Skip, Step, ValueId};
+use super::store::Pool;
+use super::weights::PackedLayout;
+use crate::buffer::Buffer;
+use crate::kernels::elementwise::{AddRelu, AddToSkip, Crop, MaskPositive};
+use crate::kernels::norm::{Moments, Norm, NormGradient};
+use crate::kernels::padded;
+use crate::kernels::pool::{MaxPool, MaxPoolGradient};
+use crate::simd::Isa;
+
+/// What every block of one call shares.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub isa: Isa,
+    pub program: &'a Program,
+    pub layout: &'a PackedLayout,
+    pub forward: &'a [f32],
+    pub pool: &'a Pool,
+}
+
+/// The maps of a block; what is kept for the way back stays, the rest returns to the pool.
+pub(super) struct Block {
+    pub samples: usize,
+    pub values: Vec<Option<Buffer>>,
+    pub moments: Vec<Vec<Moments>>,
+}
+
+/// Which maps outlive their last use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Only the output.
+    Output,
+    /// The convolutions' results too: the rest is cheap to compute again.
+    Convolutions,
+}
+
+impl Context<'_> {
+    fn len(&self, value: ValueId, samples: usize) -> usize {
+        self.program.values[value].side.len() * samples
+    }
+
+    /// Runs all steps on a block whose first map is filled in.
+    pub fn forward(&self, block: &mut Block, keep: Keep) {
+        let mut scratch = self.scratch();
+        for (index, step) in self.program.steps.iter().enumerate() {
+            self.step(block, *step, &mut scratch);
+            for value in [Some(step.src), skip_of(step)].into_iter().flatten() {
+                let done = self.program.last_use[value] == index;
+                let kept = match keep {
+                    Keep::Output => false,
+                    Keep::Convolutions => value == 0 || self.is_convolved(value),
+                };
+                if done
+                    && !kept
+                    && let Some(buffer) = block.values[value].take()
+                {
+                    self.pool.give(buffer);
+                }
+            }
+        }
+        self.pool.give(scratch);
+    }
+
+    /// Computes again what [`Keep::Convolutions`] let go.
+    pub fn restore(&self, block: &mut Block) {
+        let mut scratch = self.scratch();
+        for step in &self.program.steps {
+            if block.values[step.dst].is_none() {
+                self.step(block, *step, &mut scratch);
+            }
+        }
+        self.pool.give(scratch);
+    }
+
+    fn scratch(&self) -> Buffer {
+        let scratch_len = |layer: &super::convolution::ConvolutionLayer| layer.scratch_len();
+        let length = self.program.convolutions.iter().map(scratch_len).max();
+        self.pool.take(length.unwrap_or(0))
+    }
+
+    fn is_convolved(&self, value: ValueId) -> bool {
+        // Value n is the result of step n - 1.
+        value > 0
+            && matches!(
+                self.program.steps[value - 1].action,
+                Action::Convolve { .. }
+            )
+    }
+
+    fn norm_parameters(&self, layer: usize) -> (&[f32], &[f32]) {
+        let channels = padded(self.program.norms[layer].channels);
+        self.forward[self.layout.norms[layer]..][..2 * channels].split_at(channels)
+    }
+
+    fn crop(&self, value: ValueId, frame: usize) -> Crop {
+        let side = self.program.values[value].side;
+        Crop {
+            height: side.height,
+            width: side.width,
+            channels: side.channels,
+            frame,
+        }
+    }
+
+    fn step(&self, block: &mut Block, step: Step, scratch: &mut Buffer) {
+        let samples = block.samples;
+        let mut dst = self.pool.take(self.len(step.dst, samples));
+        let to = &mut dst[..self.len(step.dst, samples)];
+        let empty = Buffer::default();
+        let map = |value: ValueId| {
+            let buffer = block.values[value].as_ref().unwrap_or(&empty);
+            &buffer[..self.len(value, samples)]
+        };
+        let src = map(step.src);
+        let [from, out] = [step.src, step.dst].map(|value| self.program.values[value]);
+        match step.action {
+            Action::Convolve { layer, relu } => {
+                let convolution = &self.program.convolutions[layer];
+                let packed =
+                    &self.forward[self.layout.forward[layer]..][..convolution.forward_len()];
+                let scratch = &mut scratch[..];
+                let pass = Pass {
+                    samples,
+                    from: src,
+                    to,
+                    scratch,
+                };
+                convolution.forward(self.isa, pass, packed, relu);
+            }
+            Action::Normalise {
+                layer,
+                moments,
+                skip,
+                relu,
+            } => {
+                let (scale, shift) = self.norm_parameters(layer);
+                let mut found = std::mem::take(&mut block.moments[moments]);
+                found.resize(samples, Moments::default());
+                let skip_map = |skip: Skip| {
+                    let buffer = block.values[skip.value].as_ref().unwrap_or(&empty);
+                    &buffer[..self.len(skip.value, samples)]
+                };
+                let src = block.values[step.src].as_ref().unwrap_or(&empty);
+                let kernel = Norm {
+                    crop: self.crop(step.dst, skip.map_or(0, |skip| skip.frame)),
+                    samples,
+                    real_channels: out.channels,
+                    src: &src[..self.len(step.src, samples)],
+                    skip: skip.map(skip_map),
+                    dst: to,
+                    scale,
+                    shift,
+                    relu,
+                    moments: &mut found,
+                };
+                // SAFETY: the kernel indexes its slices with checks or inside rows it has checked.
+                unsafe { self.isa.launch(out.side.channels, kernel) };
+                block.moments[moments] = found;
+            }
+            Action::AddRelu { skip } => {
+                let kernel = AddRelu {
+                    crop: self.crop(step.dst, skip.frame),
+                    samples,
+                    src,
+                    skip: map(skip.value),
+                    dst: to,
+                };
+                // SAFETY: as above.
+                unsafe { self.isa.launch(out.side.channels, kernel) };
+            }
+            Action::Relu => {
+                for (to, value) in to.iter_mut().zip(src) {
+                    *to = value.max(0.0);
+                }
+            }
+            Action::MaxPool => {
+                let kernel = MaxPool {
+                    src_side: from.side,
+                    dst_side: out.side,
+                    samples,
+                    src,
+                    dst: to,
+                };
+                // SAFETY: windows lie inside the source map.
+                unsafe { self.isa.launch(out.side.channels, kernel) };
+            }
+            Action::Mean => super::pixelwise::mean(src, to, out.side.channels),
+            Action::Sigmoid => super::pixelwise::sigmoid(src, to, out),
+            Action::Softmax => super::pixelwise::softmax(src, to, out),
+            Action::ReflectPad { px } => super::pixelwise::reflect_pad(src, to, from.side, px),
+        }
+        block.values[step.dst] = Some(dst);
+    }
+
+    /// Carries the gradient of the output back through the block. Adds parameter gradients to `packed` where given
+    /// and returns the gradient of the first map where wanted.
+    pub fn backward(
+        &self,
+        block: &Block,
+        output_gradient: Buffer,
+        backward_weights: &[f32],
+        mut packed: Option<&mut [f32]>,
+        wants_input: bool,
+    ) -> Option<Buffer> {
+        let samples = block.samples;
+        let mut scratch = self.scratch();
+        let mut gradients: Vec<Option<Buffer>> = Vec::new();
+        gradients.resize_with(self.program.values.len(), || None);
+        gradients[self.program.output()] = Some(output_gradient);
+        let mut norm_scratch = Buffer::default();
+        for step in self.program.steps.iter().rev() {
+            let Some(mut gradient) = gradients[step.dst].take() else {
+                continue;
+            };
+            let needed = wants_input || step.src != 0;
+            let [from, out] = [step.src, step.dst].map(|value| self.program.values[value]);
+            let empty = Buffer::default();
+            let map = |value: ValueId| {
+                let buffer = block.values[value].as_ref().unwrap_or(&empty);
+                &buffer[..self.len(value, samples)]
+            };
+            let len = self.len(step.dst, samples);
+            match step.action {
+                Action::Convolve { layer, relu } => {
+                    let convolution = &self.program.convolutions[layer];
+                    if relu {
+                        self.mask(map(step.dst), &mut gradient[..len]);
+                    }
+                    if let Some(packed) = packed.as_deref_mut() {
+                        let start = self.layout.forward[layer];
+                        let packed = &mut packed[start..][..convolution.forward_len()];
+                        let (src, gradient) = (map(step.src), &gradient[..len]);
+                        convolution.weight_gradient(
+                            self.isa,
+                            samples,
+                            src,
+                            gradient,
+                            packed,
+                            &mut scratch,
+                        );
+                    }
+                    if needed {
+                        let start = self.layout.backward[layer];
+                        let weights = &backward_weights[start..][..convolution.backward_len()];
+                        let (mut to, accumulate) = match gradients[step.src].take() {
+                            Some(buffer) => (buffer, true),
+                            None => (self.pool.take(self.len(step.src, samples)), false),
+                        };
+                        let length = self.len(step.src, samples);
+                        let pass = Pass {
+                            samples,
+                            from: &gradient[..len],
+                            to: &mut to[..length],
+                            scratch: &mut scratch[..],
+                        };
+                        convolution.backward(self.isa, pass, weights, accumulate);
+                        gradients[step.src] = Some(to);
+                    }
+                    self.pool.give(gradient);
+                }
+                Action::Normalise {
+                    layer,
+                    moments,
+                    skip,
+                    relu,
+                } => {
+                    if relu {
+                        self.mask(map(step.dst), &mut gradient[..len]);
+                    }
+                    if let Some(skip) = skip {
+                        self.add_to(
+                            &mut gradients,
+                            skip,
+                            step.dst,
+                            &gradient[..len],
+                            samples,
+                            wants_input,
+                        );
+                    }
+                    let channels = padded(self.program.norms[layer].channels);
+                    let (scale, _) = self.norm_parameters(layer);
+                    let sums = match packed.as_deref_mut() {
+                        Some(packed) => &mut packed[self.layout.norms[layer]..][..2 * channels],
+                        None => norm_scratch.at_least(2 * channels),
+                    };
+                    let (scale_gradient, shift_gradient) = sums.split_at_mut(channels);
+                    let kernel = NormGradient {
+                        crop: self.crop(step.dst, 0),
+                        samples,
+                        real_channels: out.channels,
+                        src: map(step.src),
+                        moments: &block.moments[moments],
+                        scale,
+                        gradient: &mut gradient[..len],
+                        scale_gradient,
+                        shift_gradient,
+                    };
+                    // SAFETY: both maps have the same size, which bounds every access.
+                    unsafe { self.isa.launch(out.side.channels, kernel) };
+                    self.hand_on(&mut gradients, step, gradient, samples, needed);
+                }
+                Action::AddRelu { skip } => {
+                    self.mask(map(step.dst), &mut gradient[..len]);
+                    self.add_to(
+                        &mut gradients,
+                        skip,
+                        step.dst,
+                        &gradient[..len],
+                        samples,
+                        wants_input,
+                    );
+                    self.hand_on(&mut gradients, step, gradient, samples, needed);
+                }
+                Action::Relu => {
+                    self.mask(map(step.dst), &mut gradient[..len]);
+                    self.hand_on(&mut gradients, step, gradient, samples, needed);
+                }
+                Action::Sigmoid => {
+                    super::pixelwise::sigmoid_gradient(map(step.dst), &mut gradient[..len]);
+                    self.hand_on(&mut gradients, step, gradient, samples, needed);
+                }
+                Action::Softmax => {
+                    super::pixelwise::softmax_gradient(map(step.dst), &mut gradient[..len], out);
+                    self.hand_on(&mut gradients, step, gradient, samples, needed);
+                }
+                Action::MaxPool | Action::Mean | Action::ReflectPad { .. } => {
+                    let length = self.len(step.src, samples);
+                    let mut wider = self.pool.take(length);
+                    let to = &mut wider[..length];
+                    let gradient_map = &gradient[..len];
+                    match step.action {
+                        Action::MaxPool => MaxPoolGradient {
+                            src_side: from.side,
+                            dst_side: out.side,
+                            samples,
+                            src: map(step.src),
+                            gradient: gradient_map,
+                            src_gradient: to,
+                        }
+                        .apply(),
+                        Action::ReflectPad { px } => {
+                            super::pixelwise::reflect_pad_gradient(gradient_map, to, from.side, px);
+                        }
+                        _ => super::pixelwise::mean_gradient(gradient_map, to, out.side.channels),
+                    }
+                    self.pool.give(gradient);
+                    self.hand_on(&mut gradients, step, wider, samples, needed);
+                }
+            }
+        }
+        self.pool.give(scratch);
+        gradients[0].take()
+    }
+
+    fn mask(&self, output: &[f32], gradient: &mut [f32]) {
+        // SAFETY: both slices have the same length, a multiple of the channel step.
+        unsafe { self.isa.launch(8, MaskPositive { output, gradient }) };
+    }
+
+    /// Adds a gradient to that of a skipped map, inside its frame.
+    fn add_to(
+        &self,
+        gradients: &mut [Option<Buffer>],
+        skip: Skip,
+        branch: ValueId,
+        gradient: &[f32],
+        samples: usize,
+        wants_input: bool,
+    ) {
+        if skip.value == 0 && !wants_input {
+            return;
+        }
+        let length = self.len(skip.value, samples);
+        let (mut to, accumulate) = match gradients[skip.value].take() {
+            Some(buffer) => (buffer, true),
+            None => (self.pool.take(length), false),
+        };
+        let kernel = AddToSkip {
+            crop: self.crop(branch, skip.frame),
+            samples,
+            gradient,
+            skip_gradient: &mut to[..length],
+            accumulate,
+        };
+        // SAFETY: rows are sliced with checks.
+        unsafe {
+            self.isa
+                .launch(self.program.values[branch].side.channels, kernel)
+        };
+        gradients[skip.value] = Some(to);
+    }
+
+    /// Passes a gradient on to the step's source, adding where another reader has left one.
+    fn hand_on(
+        &self,
+        gradients: &mut [Option<Buffer>],
+        step: &Step,
+        gradient: Buffer,
+        samples: usize,
+        needed: bool,
+    ) {
+        if !needed {
+            self.pool.give(gradient);
+        } else if gradients[step.src].is_none() {
+            gradients[step.src] = Some(gradient);
+        } else {
+            let skip = Skip {
+                value: step.src,
+                frame: 0,
+            };
+            let length = self.len(step.src, samples);
+            self.add_to(
+                gradients,
+                skip,
+                step.src,
+                &gradient[..length],
+                samples,
+                true,
+            );
+            self.pool.give(gradient);
+        }
+    }
+}
+
+fn skip_of(step: &Step) -> Option<ValueId> {
+    match step.action {
+        Action::AddRelu { skip }
+        | Action::Normalise {
+            skip: Some(skip), ..
+        } => Some(skip.value),
+        _ => None,
+    }
+}

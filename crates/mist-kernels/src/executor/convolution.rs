@@ -1,0 +1,364 @@
+//! One convolution: its plans, its weights in the order of the kernels, its gradients.
+
+use super::program::Value;
+use crate::kernels::direct::DirectConvolution;
+use crate::kernels::elementwise::ChannelSums;
+use crate::kernels::outer::WeightGradient;
+use crate::kernels::run::RunPlan;
+use crate::kernels::winograd::{
+    PLACES, Tiling, WinogradConvolution, WinogradWeightGradient, transform_weight_gradient,
+    transform_weights,
+};
+use crate::network::Padding;
+use crate::simd::Isa;
+
+/// How the outputs are reached.
+enum Method {
+    /// Forward and gradient plan.
+    Direct { forward: RunPlan, backward: RunPlan },
+    /// Forward and gradient tiling.
+    Winograd { forward: Tiling, backward: Tiling },
+}
+
+/// A convolution or up-convolution between two maps.
+pub(super) struct ConvolutionLayer {
+    src: Value,
+    dst: Value,
+    method: Method,
+    /// Slabs of the kernel: 1, 4 or 9.
+    slabs: usize,
+    /// Whether weights are stored `[in, out, ...]`, as for up-convolutions.
+    input_first: bool,
+    weight_offset: usize,
+    bias_offset: usize,
+}
+
+/// Maps from this size on are worth transforming.
+const WINOGRAD_MIN_SIDE: usize = 4;
+
+impl ConvolutionLayer {
+    /// A 1x1 or 3x3 kernel; `offsets` of weight and bias in the flat parameters.
+    pub fn new(
+        src: Value,
+        dst: Value,
+        kernel: usize,
+        padding: Padding,
+        offsets: [usize; 2],
+    ) -> Self {
+        let frame = match (kernel, padding) {
+            (3, Padding::Same) => 1,
+            _ => 0,
+        };
+        let back_frame = kernel - 1 - frame;
+        let smallest = dst.side.height.min(dst.side.width);
+        let method = if kernel == 3 && smallest >= WINOGRAD_MIN_SIDE {
+            let tiling = |src, dst, frame| Tiling { src, dst, frame };
+            Method::Winograd {
+                forward: tiling(src.side, dst.side, frame),
+                backward: tiling(dst.side, src.side, back_frame),
+            }
+        } else {
+            Method::Direct {
+                forward: RunPlan::convolution(src.side, dst.side, kernel, frame, false),
+                backward: RunPlan::convolution(dst.side, src.side, kernel, back_frame, true),
+            }
+        };
+        Self {
+            src,
+            dst,
+            method,
+            slabs: kernel * kernel,
+            input_first: false,
+            weight_offset: offsets[0],
+            bias_offset: offsets[1],
+        }
+    }
+
+    /// A 2x2 up-convolution.
+    pub fn up(src: Value, dst: Value, offsets: [usize; 2]) -> Self {
+        Self {
+            src,
+            dst,
+            method: Method::Direct {
+                forward: RunPlan::up_convolution(src.side, dst.side),
+                backward: RunPlan::up_convolution_gradient(dst.side, src.side),
+            },
+            slabs: 4,
+            input_first: true,
+            weight_offset: offsets[0],
+            bias_offset: offsets[1],
+        }
+    }
+
+    fn stored_slabs(&self) -> usize {
+        match self.method {
+            Method::Direct { .. } => self.slabs,
+            Method::Winograd { .. } => PLACES,
+        }
+    }
+
+    /// Values of the packed forward weights, bias included.
+    pub fn forward_len(&self) -> usize {
+        self.weights_len() + self.dst.side.channels
+    }
+
+    fn weights_len(&self) -> usize {
+        self.stored_slabs() * self.src.channels * self.dst.side.channels
+    }
+
+    /// Values of the packed weights for gradients of the input.
+    pub fn backward_len(&self) -> usize {
+        self.stored_slabs() * self.dst.channels * self.src.side.channels
+    }
+
+    /// Values of scratch that a pass needs.
+    pub fn scratch_len(&self) -> usize {
+        match self.method {
+            Method::Direct { .. } => 0,
+            Method::Winograd { forward, backward } => {
+                forward.scratch_len().max(backward.scratch_len())
+            }
+        }
+    }
+
+    /// Index in the flat parameters of the weight from `input` to `output` at `slab`.
+    fn weight_at(&self, input: usize, output: usize, slab: usize) -> usize {
+        let pair = if self.input_first {
+            input * self.dst.channels + output
+        } else {
+            output * self.src.channels + input
+        };
+        self.weight_offset + pair * self.slabs + slab
+    }
+
+    /// Writes weights and bias in the order of the kernels.
+    pub fn pack_forward(&self, parameters: &[f32], packed: &mut [f32]) {
+        let (weights, bias) = packed.split_at_mut(self.weights_len());
+        let columns = self.dst.side.channels;
+        self.pack(
+            weights,
+            self.src.channels,
+            columns,
+            false,
+            |row, column, slab| {
+                (column < self.dst.channels).then(|| parameters[self.weight_at(row, column, slab)])
+            },
+        );
+        bias.fill(0.0);
+        bias[..self.dst.channels]
+            .copy_from_slice(&parameters[self.bias_offset..][..self.dst.channels]);
+    }
+
+    /// Writes the transposed weights that gradients of the input need.
+    pub fn pack_backward(&self, parameters: &[f32], packed: &mut [f32]) {
+        let columns = self.src.side.channels;
+        self.pack(
+            packed,
+            self.dst.channels,
+            columns,
+            true,
+            |row, column, slab| {
+                (column < self.src.channels).then(|| parameters[self.weight_at(column, row, slab)])
+            },
+        );
+    }
+
+    fn pack(
+        &self,
+        packed: &mut [f32],
+        rows: usize,
+        columns: usize,
+        flipped: bool,
+        weight: impl Fn(usize, usize, usize) -> Option<f32>,
+    ) {
+        let fill = |slabs: &mut [f32]| {
+            for (index, value) in slabs.iter_mut().enumerate() {
+                let (slab, rest) = (index / (rows * columns), index % (rows * columns));
+                *value = weight(rest / columns, rest % columns, slab).unwrap_or(0.0);
+            }
+        };
+        match self.method {
+            Method::Direct { .. } => fill(packed),
+            Method::Winograd { .. } => {
+                let mut slabs = vec![0.0; self.slabs * rows * columns];
+                fill(&mut slabs);
+                transform_weights(&slabs, packed, flipped);
+            }
+        }
+    }
+
+    /// Adds the gradients gathered in kernel order to the flat parameters' gradients.
+    pub fn unpack_gradient(&self, packed: &[f32], gradients: &mut [f32]) {
+        let (weights, bias) = packed.split_at(self.weights_len());
+        let columns = self.dst.side.channels;
+        let mut slabs = vec![0.0; self.slabs * self.src.channels * columns];
+        match self.method {
+            Method::Direct { .. } => slabs.copy_from_slice(weights),
+            Method::Winograd { .. } => transform_weight_gradient(weights, &mut slabs),
+        }
+        for (index, value) in slabs.iter().enumerate() {
+            let (slab, rest) = (
+                index / (self.src.channels * columns),
+                index % (self.src.channels * columns),
+            );
+            let (input, output) = (rest / columns, rest % columns);
+            if output < self.dst.channels {
+                gradients[self.weight_at(input, output, slab)] += value;
+            }
+        }
+        for (output, value) in bias[..self.dst.channels].iter().enumerate() {
+            gradients[self.bias_offset + output] += value;
+        }
+    }
+
+    /// Runs the convolution over a block of samples.
+    pub fn forward(&self, isa: Isa, pass: Pass<'_>, packed: &[f32], relu: bool) {
+        let (weights, bias) = packed.split_at(self.weights_len());
+        let channels = self.dst.side.channels;
+        // SAFETY: plans and tilings only name pixels of these two maps, whose buffers hold `samples` of them.
+        match &self.method {
+            Method::Direct { forward, .. } => unsafe {
+                isa.launch(
+                    channels,
+                    DirectConvolution {
+                        plan: forward,
+                        samples: pass.samples,
+                        src: pass.from,
+                        src_sample: self.src.side.len(),
+                        dst: pass.to,
+                        dst_sample: self.dst.side.len(),
+                        weights,
+                        in_channels: self.src.channels,
+                        out_channels: channels,
+                        bias: Some(bias),
+                        relu,
+                        accumulate: false,
+                    },
+                );
+            },
+            Method::Winograd { forward, .. } => unsafe {
+                isa.launch(
+                    channels | self.src.side.channels,
+                    WinogradConvolution {
+                        tiling: *forward,
+                        samples: pass.samples,
+                        src: pass.from,
+                        dst: pass.to,
+                        weights,
+                        in_channels: self.src.channels,
+                        bias: Some(bias),
+                        relu,
+                        accumulate: false,
+                        scratch: pass.scratch,
+                    },
+                );
+            },
+        }
+    }
+
+    /// Gradient of the input from that of the output; adds to what is there if `accumulate`.
+    pub fn backward(&self, isa: Isa, pass: Pass<'_>, packed: &[f32], accumulate: bool) {
+        let channels = self.src.side.channels;
+        // SAFETY: as in `forward`, with the maps exchanged.
+        match &self.method {
+            Method::Direct { backward, .. } => unsafe {
+                isa.launch(
+                    channels,
+                    DirectConvolution {
+                        plan: backward,
+                        samples: pass.samples,
+                        src: pass.from,
+                        src_sample: self.dst.side.len(),
+                        dst: pass.to,
+                        dst_sample: self.src.side.len(),
+                        weights: packed,
+                        in_channels: self.dst.channels,
+                        out_channels: channels,
+                        bias: None,
+                        relu: false,
+                        accumulate,
+                    },
+                );
+            },
+            Method::Winograd { backward, .. } => unsafe {
+                isa.launch(
+                    channels | self.dst.side.channels,
+                    WinogradConvolution {
+                        tiling: *backward,
+                        samples: pass.samples,
+                        src: pass.from,
+                        dst: pass.to,
+                        weights: packed,
+                        in_channels: self.dst.channels,
+                        bias: None,
+                        relu: false,
+                        accumulate,
+                        scratch: pass.scratch,
+                    },
+                );
+            },
+        }
+    }
+
+    /// Adds the gradients of weights and bias, in kernel order.
+    pub fn weight_gradient(
+        &self,
+        isa: Isa,
+        samples: usize,
+        src: &[f32],
+        gradient: &[f32],
+        packed: &mut [f32],
+        scratch: &mut [f32],
+    ) {
+        let (weights, bias) = packed.split_at_mut(self.weights_len());
+        let channels = self.dst.side.channels;
+        let gradient = &gradient[..samples * self.dst.side.len()];
+        // SAFETY: as in `forward`.
+        unsafe {
+            match &self.method {
+                Method::Direct { forward, .. } => isa.launch(
+                    channels,
+                    WeightGradient {
+                        plan: forward,
+                        samples,
+                        src,
+                        src_sample: self.src.side.len(),
+                        gradient,
+                        gradient_sample: self.dst.side.len(),
+                        weights,
+                        in_channels: self.src.channels,
+                        out_channels: channels,
+                    },
+                ),
+                Method::Winograd { forward, .. } => isa.launch(
+                    channels | self.src.side.channels,
+                    WinogradWeightGradient {
+                        tiling: *forward,
+                        samples,
+                        src,
+                        gradient,
+                        weights,
+                        in_channels: self.src.channels,
+                        scratch,
+                    },
+                ),
+            }
+            isa.launch(
+                channels,
+                ChannelSums {
+                    pixels: gradient,
+                    channels,
+                    sums: bias,
+                },
+            );
+        }
+    }
+}
+
+/// The maps of one pass over a block of samples.
+pub(super) struct Pass<'a> {
+    pub samples: usize,
+    pub from: &'a [f32],
+    pub to: &'a mut [f32],
+    pub scratch: &'a mut [f32],
+}

@@ -1,0 +1,421 @@
+//! Runs networks on the CPU, forward and back, block of samples by block of samples.
+//!
+//! A block goes through all layers before the next one starts, so that its maps stay in cache. Blocks run in parallel;
+//! parameter gradients are summed in a fixed order, so that results do not depend on the number of threads.
+
+mod block;
+mod convolution;
+mod pixelwise;
+mod program;
+mod stem;
+mod store;
+mod weights;
+
+pub use stem::InputStatistics;
+
+use std::sync::Arc;
+
+use block::{Block, Context, Keep};
+use program::Program;
+use rayon::prelude::*;
+use stem::{ChannelMoments, Stem};
+use store::Pool;
+use weights::PackedLayout;
+
+use crate::buffer::Buffer;
+use crate::network::{Network, NetworkError, Shape};
+use crate::simd::Isa;
+
+/// Gradients of parameters are gathered in this many parts, whatever the number of threads.
+const GRADIENT_PARTS: usize = 4;
+/// Values of a block's largest map.
+const BLOCK_VALUES: usize = 128 * 1024;
+const MAX_BLOCK_SAMPLES: usize = 16;
+
+/// What [`Executor`] refuses.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExecutorError {
+    /// The network cannot read this size.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A slice of the wrong length.
+    #[error("{what} should hold {expected} values, not {actual}")]
+    Length {
+        /// Which one.
+        what: &'static str,
+        /// What it should hold.
+        expected: usize,
+        /// What it holds.
+        actual: usize,
+    },
+}
+
+/// Which gradients the caller needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Of the input.
+    pub input: bool,
+    /// Of the parameters.
+    pub parameters: bool,
+}
+
+/// What [`Executor::backward`] found.
+#[derive(Clone, Debug, Default)]
+pub struct Gradients {
+    /// Of the input, as the input lies.
+    pub input: Option<Vec<f32>>,
+    /// Of the flat parameters.
+    pub parameters: Option<Vec<f32>>,
+}
+
+/// A network made ready for one input size and one instruction set.
+pub struct Executor {
+    network: Network,
+    input: Shape,
+    output: Shape,
+    stem: Stem,
+    program: Program,
+    layout: PackedLayout,
+    isa: Isa,
+    pool: Arc<Pool>,
+}
+
+/// What the way back needs of a way forward.
+pub struct Tape {
+    images: Vec<f32>,
+    moments: Option<ChannelMoments>,
+    blocks: Vec<Block>,
+    packed: Buffer,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        let blocks = std::mem::take(&mut self.blocks);
+        for buffer in blocks.into_iter().flat_map(|block| block.values).flatten() {
+            self.pool.give(buffer);
+        }
+        self.pool.give(std::mem::take(&mut self.packed));
+    }
+}
+
+impl Executor {
+    /// Prepares a network for samples of one shape.
+    ///
+    /// # Errors
+    /// When the network cannot read them.
+    pub fn new(network: &Network, input: Shape, isa: Isa) -> Result<Self, ExecutorError> {
+        network.validate()?;
+        let output = network.output_shape(input)?;
+        let stem = Stem::new(network, input);
+        let program = Program::compile(network, stem.layers, stem.output())?;
+        Ok(Self {
+            network: network.clone(),
+            input,
+            output,
+            layout: PackedLayout::new(&program),
+            stem,
+            program,
+            isa,
+            pool: Arc::default(),
+        })
+    }
+
+    /// Shape of one sample of the output.
+    pub fn output_shape(&self) -> Shape {
+        self.output
+    }
+
+    /// Runs the network on `[batch][channel][row][column]` and returns the same order.
+    ///
+    /// # Errors
+    /// When a slice has the wrong length.
+    pub fn forward(
+        &self,
+        parameters: &[f32],
+        images: &[f32],
+        statistics: InputStatistics<'_>,
+    ) -> Result<Vec<f32>, ExecutorError> {
+        Ok(self.run(parameters, images, statistics, Keep::Output)?.0)
+    }
+
+    /// As [`Executor::forward`], keeping what [`Executor::backward`] needs.
+    ///
+    /// # Errors
+    /// As [`Executor::forward`].
+    pub fn forward_with_tape(
+        &self,
+        parameters: &[f32],
+        images: &[f32],
+        statistics: InputStatistics<'_>,
+    ) -> Result<(Vec<f32>, Tape), ExecutorError> {
+        let (outputs, mut tape) = self.run(parameters, images, statistics, Keep::Convolutions)?;
+        tape.images = images.to_vec();
+        Ok((outputs, tape))
+    }
+
+    fn run(
+        &self,
+        parameters: &[f32],
+        images: &[f32],
+        statistics: InputStatistics<'_>,
+        keep: Keep,
+    ) -> Result<(Vec<f32>, Tape), ExecutorError> {
+        let batch = self.check(parameters, images, statistics)?;
+        let moments = self.stem.moments(images, statistics);
+        let packed = self.layout.pack_forward(&self.program, parameters);
+        let context = self.context(&packed);
+        let mut outputs = vec![0.0; batch * self.output.len()];
+        let samples = self.block_samples();
+        let blocks = images
+            .par_chunks(samples * self.input.len())
+            .zip(outputs.par_chunks_mut(samples * self.output.len()))
+            .map(|(images, outputs)| {
+                let mut block = self.start(images, parameters, moments.as_ref());
+                context.forward(&mut block, keep);
+                self.read_output(&block, outputs);
+                if keep == Keep::Output {
+                    for buffer in block.values.drain(..).flatten() {
+                        self.pool.give(buffer);
+                    }
+                }
+                block
+            })
+            .collect();
+        let tape = Tape {
+            images: Vec::new(),
+            moments,
+            blocks,
+            packed,
+            pool: Arc::clone(&self.pool),
+        };
+        Ok((outputs, tape))
+    }
+
+    /// Carries the gradient of the outputs back.
+    ///
+    /// # Errors
+    /// When a slice has the wrong length.
+    pub fn backward(
+        &self,
+        parameters: &[f32],
+        mut tape: Tape,
+        output_gradients: &[f32],
+        wanted: Wanted,
+    ) -> Result<Gradients, ExecutorError> {
+        let batch = tape.images.len() / self.input.len().max(1);
+        expect_len(
+            "parameters",
+            parameters.len(),
+            self.network.parameter_count(),
+        )?;
+        expect_len(
+            "output gradients",
+            output_gradients.len(),
+            batch * self.output.len(),
+        )?;
+        let context = self.context(&tape.packed);
+        let weights = self.layout.pack_backward(&self.program, parameters);
+        let stem_len = self.program.values[0].side.len();
+        let wants_stem = wanted.input || (wanted.parameters && tape.moments.is_some());
+        let mut stem_gradients = vec![0.0; if wants_stem { batch * stem_len } else { 0 }];
+        let mut jobs = self.jobs(
+            &mut tape.blocks,
+            output_gradients,
+            &mut stem_gradients,
+            wants_stem,
+        );
+        let part_len = jobs.len().div_ceil(GRADIENT_PARTS).max(1);
+        let parts: Vec<Option<Buffer>> = jobs
+            .par_chunks_mut(part_len)
+            .map(|jobs| {
+                let mut packed = wanted.parameters.then(|| {
+                    let mut buffer = self.pool.take(self.layout.gradient_len());
+                    buffer.fill(0.0);
+                    buffer
+                });
+                for job in jobs {
+                    context.restore(job.block);
+                    let gradient = self.write_output_gradient(job.output_gradients);
+                    let sums = packed.as_deref_mut();
+                    let first = context.backward(job.block, gradient, &weights, sums, wants_stem);
+                    if let Some(first) = first {
+                        job.stem_gradients
+                            .copy_from_slice(&first[..job.stem_gradients.len()]);
+                        self.pool.give(first);
+                    }
+                    for buffer in job.block.values.iter_mut().filter_map(Option::take) {
+                        self.pool.give(buffer);
+                    }
+                }
+                packed
+            })
+            .collect();
+        let mut gradients = wanted.parameters.then(|| vec![0.0; parameters.len()]);
+        if let Some(gradients) = &mut gradients {
+            self.sum_parts(parts, gradients);
+        }
+        let input = wants_stem.then(|| {
+            self.stem.backward(
+                &tape.images,
+                parameters,
+                tape.moments.as_ref(),
+                &stem_gradients,
+                gradients.as_deref_mut(),
+            )
+        });
+        Ok(Gradients {
+            input: input.filter(|_| wanted.input),
+            parameters: gradients,
+        })
+    }
+
+    fn sum_parts(&self, parts: Vec<Option<Buffer>>, gradients: &mut [f32]) {
+        let mut parts = parts.into_iter().flatten();
+        let Some(mut total) = parts.next() else {
+            return;
+        };
+        for part in parts {
+            for (sum, value) in total.iter_mut().zip(part.iter()) {
+                *sum += value;
+            }
+            self.pool.give(part);
+        }
+        self.layout
+            .unpack_gradients(&self.program, &total, gradients);
+        self.pool.give(total);
+    }
+
+    fn jobs<'a>(
+        &self,
+        blocks: &'a mut [Block],
+        output_gradients: &'a [f32],
+        stem_gradients: &'a mut [f32],
+        wants_stem: bool,
+    ) -> Vec<Job<'a>> {
+        let stem_len = self.program.values[0].side.len();
+        let mut stem_gradients = stem_gradients;
+        let mut output_gradients = output_gradients;
+        let mut jobs = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let samples = block.samples;
+            let (outputs, rest) = output_gradients.split_at(samples * self.output.len());
+            output_gradients = rest;
+            let length = if wants_stem { samples * stem_len } else { 0 };
+            let (stem, rest) = stem_gradients.split_at_mut(length);
+            stem_gradients = rest;
+            jobs.push(Job {
+                block,
+                output_gradients: outputs,
+                stem_gradients: stem,
+            });
+        }
+        jobs
+    }
+
+    fn context<'a>(&'a self, packed: &'a [f32]) -> Context<'a> {
+        Context {
+            isa: self.isa,
+            program: &self.program,
+            layout: &self.layout,
+            forward: packed,
+            pool: &self.pool,
+        }
+    }
+
+    fn block_samples(&self) -> usize {
+        (BLOCK_VALUES / self.program.largest().max(1)).clamp(1, MAX_BLOCK_SAMPLES)
+    }
+
+    fn start(&self, images: &[f32], parameters: &[f32], moments: Option<&ChannelMoments>) -> Block {
+        let samples = images.len() / self.input.len();
+        let stem_len = self.program.values[0].side.len();
+        let mut first = self.pool.take(samples * stem_len);
+        for (image, to) in images
+            .chunks_exact(self.input.len())
+            .zip(first.chunks_exact_mut(stem_len))
+        {
+            self.stem.forward(image, parameters, moments, to);
+        }
+        let mut values = Vec::new();
+        values.resize_with(self.program.values.len(), || None);
+        values[0] = Some(first);
+        let mut block_moments = Vec::new();
+        block_moments.resize_with(self.program.norm_steps, Vec::new);
+        Block {
+            samples,
+            values,
+            moments: block_moments,
+        }
+    }
+
+    fn read_output(&self, block: &Block, outputs: &mut [f32]) {
+        let side = self.program.values[self.program.output()].side;
+        let Some(map) = &block.values[self.program.output()] else {
+            return;
+        };
+        let area = side.height * side.width;
+        for (sample, output) in outputs.chunks_exact_mut(self.output.len()).enumerate() {
+            for (channel, output) in output.chunks_exact_mut(area).enumerate() {
+                for (pixel, output) in output.iter_mut().enumerate() {
+                    *output = map[sample * side.len() + pixel * side.channels + channel];
+                }
+            }
+        }
+    }
+
+    fn write_output_gradient(&self, gradients: &[f32]) -> Buffer {
+        let side = self.program.values[self.program.output()].side;
+        let samples = gradients.len() / self.output.len();
+        let area = side.height * side.width;
+        let mut map = self.pool.take(samples * side.len());
+        map.fill(0.0);
+        for (sample, gradient) in gradients.chunks_exact(self.output.len()).enumerate() {
+            for (channel, gradient) in gradient.chunks_exact(area).enumerate() {
+                for (pixel, gradient) in gradient.iter().enumerate() {
+                    map[sample * side.len() + pixel * side.channels + channel] = *gradient;
+                }
+            }
+        }
+        map
+    }
+
+    fn check(
+        &self,
+        parameters: &[f32],
+        images: &[f32],
+        statistics: InputStatistics<'_>,
+    ) -> Result<usize, ExecutorError> {
+        expect_len(
+            "parameters",
+            parameters.len(),
+            self.network.parameter_count(),
+        )?;
+        let sample = self.input.len();
+        let batch = images.len() / sample;
+        expect_len("images", images.len(), batch * sample)?;
+        if let InputStatistics::Given { mean, variance } = statistics {
+            expect_len("input means", mean.len(), self.input.channels)?;
+            expect_len("input variances", variance.len(), self.input.channels)?;
+        }
+        Ok(batch)
+    }
+}
+
+struct Job<'a> {
+    block: &'a mut Block,
+    output_gradients: &'a [f32],
+    stem_gradients: &'a mut [f32],
+}
+
+fn expect_len(what: &'static str, actual: usize, expected: usize) -> Result<(), ExecutorError> {
+    if actual == expected {
+        Ok(())
+    } else {
+        Err(ExecutorError::Length {
+            what,
+            expected,
+            actual,
+        })
+    }
+}

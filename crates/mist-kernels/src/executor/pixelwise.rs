@@ -1,0 +1,128 @@
+//! Steps that are too small a share of any network to be worth vectors.
+
+use super::program::Value;
+use super::stem::mirrored;
+use crate::kernels::run::Side;
+
+/// Mean over the pixels of each sample.
+pub(super) fn mean(src: &[f32], dst: &mut [f32], channels: usize) {
+    let samples = dst.len() / channels;
+    let sample_len = src.len() / samples;
+    let pixels = (sample_len / channels) as f32;
+    for (from, to) in src
+        .chunks_exact(sample_len)
+        .zip(dst.chunks_exact_mut(channels))
+    {
+        to.fill(0.0);
+        for pixel in from.chunks_exact(channels) {
+            for (sum, value) in to.iter_mut().zip(pixel) {
+                *sum += value;
+            }
+        }
+        for sum in to {
+            *sum /= pixels;
+        }
+    }
+}
+
+/// The way back of [`mean`].
+pub(super) fn mean_gradient(gradient: &[f32], to: &mut [f32], channels: usize) {
+    let samples = gradient.len() / channels;
+    let sample_len = to.len() / samples;
+    let share = channels as f32 / sample_len as f32;
+    for (from, to) in gradient
+        .chunks_exact(channels)
+        .zip(to.chunks_exact_mut(sample_len))
+    {
+        for pixel in to.chunks_exact_mut(channels) {
+            for (to, value) in pixel.iter_mut().zip(from) {
+                *to = value * share;
+            }
+        }
+    }
+}
+
+/// Logistic function; padded channels stay zero.
+pub(super) fn sigmoid(src: &[f32], dst: &mut [f32], value: Value) {
+    let step = value.side.channels;
+    for (from, to) in src.chunks_exact(step).zip(dst.chunks_exact_mut(step)) {
+        to.fill(0.0);
+        for (to, value) in to[..value.channels].iter_mut().zip(from) {
+            *to = 1.0 / (1.0 + (-value).exp());
+        }
+    }
+}
+
+/// The way back of [`sigmoid`], in place, from its output.
+pub(super) fn sigmoid_gradient(output: &[f32], gradient: &mut [f32]) {
+    for (gradient, y) in gradient.iter_mut().zip(output) {
+        *gradient *= y * (1.0 - y);
+    }
+}
+
+/// Softmax over the channels of each pixel; padded channels stay zero.
+pub(super) fn softmax(src: &[f32], dst: &mut [f32], value: Value) {
+    let (step, channels) = (value.side.channels, value.channels);
+    for (from, to) in src.chunks_exact(step).zip(dst.chunks_exact_mut(step)) {
+        let largest = from[..channels]
+            .iter()
+            .copied()
+            .fold(f32::NEG_INFINITY, f32::max);
+        to.fill(0.0);
+        let mut total = 0.0;
+        for (to, value) in to[..channels].iter_mut().zip(from) {
+            *to = (value - largest).exp();
+            total += *to;
+        }
+        for to in to {
+            *to /= total;
+        }
+    }
+}
+
+/// The way back of [`softmax`], in place, from its output.
+pub(super) fn softmax_gradient(output: &[f32], gradient: &mut [f32], value: Value) {
+    let step = value.side.channels;
+    for (gradient, y) in gradient
+        .chunks_exact_mut(step)
+        .zip(output.chunks_exact(step))
+    {
+        let mean: f32 = gradient.iter().zip(y).map(|(g, y)| g * y).sum();
+        for (gradient, y) in gradient.iter_mut().zip(y) {
+            *gradient = y * (*gradient - mean);
+        }
+    }
+}
+
+/// Mirrors `px` pixels at each side.
+pub(super) fn reflect_pad(src: &[f32], dst: &mut [f32], side: Side, px: usize) {
+    for_each_mirrored(side, px, src.len() / side.len(), |inner, outer| {
+        dst[outer..][..side.channels].copy_from_slice(&src[inner..][..side.channels]);
+    });
+}
+
+/// The way back of [`reflect_pad`].
+pub(super) fn reflect_pad_gradient(gradient: &[f32], to: &mut [f32], side: Side, px: usize) {
+    to.fill(0.0);
+    for_each_mirrored(side, px, to.len() / side.len(), |inner, outer| {
+        for channel in 0..side.channels {
+            to[inner + channel] += gradient[outer + channel];
+        }
+    });
+}
+
+/// Calls `visit(offset of the inner pixel, offset of the outer pixel)` for each outer pixel.
+fn for_each_mirrored(side: Side, px: usize, samples: usize, mut visit: impl FnMut(usize, usize)) {
+    let rows = mirrored(&(0..side.height).collect::<Vec<_>>(), px);
+    let columns = mirrored(&(0..side.width).collect::<Vec<_>>(), px);
+    let mut outer = 0;
+    for sample in 0..samples {
+        for row in &rows {
+            for column in &columns {
+                let inner = (row * side.width + column) * side.channels;
+                visit(sample * side.len() + inner, outer);
+                outer += side.channels;
+            }
+        }
+    }
+}

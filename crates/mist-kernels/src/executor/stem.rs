@@ -1,0 +1,239 @@
+//! What happens to the images before the first layer with weights: mirrored borders, batch norm, and the change from
+//! `[channel][row][column]` to `[row][column][channel]`.
+//!
+//! Batch norm ties the samples of a batch together, so it is done here for all of them at once.
+
+use crate::kernels::padded;
+use crate::network::{Layer, Network, Shape};
+
+/// Which statistics a batch norm on the input uses.
+#[derive(Clone, Copy, Debug)]
+pub enum InputStatistics<'a> {
+    /// Of the batch at hand.
+    Batch,
+    /// Given ones, per channel.
+    Given {
+        /// Means.
+        mean: &'a [f32],
+        /// Variances.
+        variance: &'a [f32],
+    },
+}
+
+/// Mean and reciprocal standard deviation per channel, and whether they came from the batch.
+#[derive(Clone, Debug)]
+pub(super) struct ChannelMoments {
+    mean: Vec<f32>,
+    rate: Vec<f32>,
+    of_batch: bool,
+}
+
+/// The leading layers without weights of their own, but for a batch norm.
+pub(super) struct Stem {
+    /// Layers it stands for.
+    pub layers: usize,
+    input: Shape,
+    /// Source row of each output row, and column of each column.
+    rows: Vec<usize>,
+    columns: Vec<usize>,
+    /// Offset of the batch norm's scale in the flat parameters; its shift follows.
+    norm_offset: Option<usize>,
+}
+
+impl Stem {
+    pub fn new(network: &Network, input: Shape) -> Self {
+        let mut stem = Self {
+            layers: 0,
+            input,
+            rows: (0..input.height_px).collect(),
+            columns: (0..input.width_px).collect(),
+            norm_offset: None,
+        };
+        for layer in &network.layers {
+            match *layer {
+                Layer::ReflectPad { px } if stem.norm_offset.is_none() => {
+                    stem.rows = mirrored(&stem.rows, px);
+                    stem.columns = mirrored(&stem.columns, px);
+                }
+                Layer::BatchNorm if stem.norm_offset.is_none() => stem.norm_offset = Some(0),
+                _ => break,
+            }
+            stem.layers += 1;
+        }
+        stem
+    }
+
+    pub fn output(&self) -> Shape {
+        Shape::new(self.input.channels, self.rows.len(), self.columns.len())
+    }
+
+    /// The moments that the batch norm uses, if there is one.
+    pub fn moments(
+        &self,
+        images: &[f32],
+        statistics: InputStatistics<'_>,
+    ) -> Option<ChannelMoments> {
+        self.norm_offset?;
+        let (mean, variance, of_batch) = match statistics {
+            InputStatistics::Batch => {
+                let (mean, variance) = self.batch_moments(images);
+                (mean, variance, true)
+            }
+            InputStatistics::Given { mean, variance } => (mean.to_vec(), variance.to_vec(), false),
+        };
+        let rate =
+            |variance: &f32| (1.0 / (f64::from(*variance) + Layer::NORM_EPSILON).sqrt()) as f32;
+        let rate = variance.iter().map(rate).collect();
+        Some(ChannelMoments {
+            mean,
+            rate,
+            of_batch,
+        })
+    }
+
+    fn batch_moments(&self, images: &[f32]) -> (Vec<f32>, Vec<f32>) {
+        let channels = self.input.channels;
+        let area = self.input.height_px * self.input.width_px;
+        let batch = images.len() / self.input.len();
+        let (row_visits, column_visits) = (
+            visits(&self.rows, self.input.height_px),
+            visits(&self.columns, self.input.width_px),
+        );
+        let count = (batch * self.rows.len() * self.columns.len()) as f64;
+        let mean_of = |channel: usize, value: &dyn Fn(f64) -> f64| {
+            let mut sum = 0.0;
+            for sample in 0..batch {
+                let map = &images[(sample * channels + channel) * area..][..area];
+                for (row, times) in map.chunks_exact(self.input.width_px).zip(&row_visits) {
+                    let line: f64 = row
+                        .iter()
+                        .zip(&column_visits)
+                        .map(|(&pixel, visits)| value(f64::from(pixel)) * visits)
+                        .sum();
+                    sum += line * times;
+                }
+            }
+            sum / count
+        };
+        (0..channels)
+            .map(|channel| {
+                let mean = mean_of(channel, &|pixel| pixel);
+                let variance = mean_of(channel, &|pixel| (pixel - mean) * (pixel - mean));
+                (mean as f32, variance as f32)
+            })
+            .unzip()
+    }
+
+    /// Writes one sample in the kernels' order.
+    pub fn forward(
+        &self,
+        image: &[f32],
+        parameters: &[f32],
+        moments: Option<&ChannelMoments>,
+        to: &mut [f32],
+    ) {
+        let channels = self.input.channels;
+        let step = padded(channels);
+        let width = self.input.width_px;
+        let area = self.input.height_px * width;
+        to.fill(0.0);
+        for channel in 0..channels {
+            let (factor, mean, shift) = match moments {
+                Some(moments) => (
+                    moments.rate[channel] * parameters[channel],
+                    moments.mean[channel],
+                    parameters[channels + channel],
+                ),
+                None => (1.0, 0.0, 0.0),
+            };
+            let map = &image[channel * area..][..area];
+            let mut at = channel;
+            for &row in &self.rows {
+                for &column in &self.columns {
+                    to[at] = (map[row * width + column] - mean) * factor + shift;
+                    at += step;
+                }
+            }
+        }
+    }
+
+    /// Gradients of all images and of the batch norm's scale and shift, from those of the stem's output.
+    pub fn backward(
+        &self,
+        images: &[f32],
+        parameters: &[f32],
+        moments: Option<&ChannelMoments>,
+        gradient: &[f32],
+        parameter_gradients: Option<&mut [f32]>,
+    ) -> Vec<f32> {
+        let channels = self.input.channels;
+        let batch = images.len() / self.input.len();
+        let count = (batch * self.rows.len() * self.columns.len()) as f64;
+        let mut image_gradients = vec![0.0f32; images.len()];
+        let mut norm_gradients = vec![0.0f32; 2 * channels];
+        for channel in 0..channels {
+            let Some(moments) = moments else {
+                self.visit(batch, channel, |image, output| {
+                    image_gradients[image] += gradient[output];
+                });
+                continue;
+            };
+            let (mean, rate) = (moments.mean[channel], moments.rate[channel]);
+            let (mut sum, mut projected) = (0.0f64, 0.0f64);
+            self.visit(batch, channel, |image, output| {
+                let g = f64::from(gradient[output]);
+                sum += g;
+                projected += g * f64::from((images[image] - mean) * rate);
+            });
+            norm_gradients[channel] = projected as f32;
+            norm_gradients[channels + channel] = sum as f32;
+            let factor = parameters[channel] * rate;
+            let (mean_gradient, slope) = if moments.of_batch {
+                ((sum / count) as f32, (projected / count) as f32)
+            } else {
+                (0.0, 0.0)
+            };
+            self.visit(batch, channel, |image, output| {
+                let normalised = (images[image] - mean) * rate;
+                let centred = gradient[output] - mean_gradient - normalised * slope;
+                image_gradients[image] += factor * centred;
+            });
+        }
+        if let (Some(gradients), Some(_)) = (parameter_gradients, moments) {
+            gradients[..2 * channels].copy_from_slice(&norm_gradients);
+        }
+        image_gradients
+    }
+
+    /// Calls `visit(index in the images, index in the stem's outputs)` for every output of a channel.
+    fn visit(&self, batch: usize, channel: usize, mut visit: impl FnMut(usize, usize)) {
+        let step = padded(self.input.channels);
+        let width = self.input.width_px;
+        let area = self.input.height_px * width;
+        let mut output = channel;
+        for sample in 0..batch {
+            let map = (sample * self.input.channels + channel) * area;
+            for &row in &self.rows {
+                for &column in &self.columns {
+                    visit(map + row * width + column, output);
+                    output += step;
+                }
+            }
+        }
+    }
+}
+
+/// Indices extended by `px` mirrored ones at each end, the edge itself not repeated.
+pub(super) fn mirrored(indices: &[usize], px: usize) -> Vec<usize> {
+    let before = (1..=px).rev().map(|distance| indices[distance]);
+    let after = (1..=px).map(|distance| indices[indices.len() - 1 - distance]);
+    before.chain(indices.iter().copied()).chain(after).collect()
+}
+
+fn visits(indices: &[usize], length: usize) -> Vec<f64> {
+    let mut counts = vec![0.0; length];
+    for &index in indices {
+        counts[index] += 1.0;
+    }
+    counts
+}

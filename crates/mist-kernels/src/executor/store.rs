@@ -1,0 +1,31 @@
+//! Buffers that are used again instead of being returned to the system: at tens of megabytes per map, fresh pages
+//! would cost more than the arithmetic.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::buffer::Buffer;
+
+/// Buffers that wait for their next use.
+#[derive(Default)]
+pub(super) struct Pool {
+    idle: Mutex<Vec<Buffer>>,
+}
+
+impl Pool {
+    /// A buffer of at least `length` values with arbitrary contents.
+    pub fn take(&self, length: usize) -> Buffer {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |buffer: &Buffer| (length..=length + length / 2).contains(&buffer.len());
+        let found = idle.iter().position(fits);
+        match found {
+            Some(index) => idle.swap_remove(index),
+            None => Buffer::zeros(length),
+        }
+    }
+
+    /// Takes a buffer back.
+    pub fn give(&self, buffer: Buffer) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(buffer);
+    }
+}

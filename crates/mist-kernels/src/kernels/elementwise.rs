@@ -1,0 +1,142 @@
+//! Passes over whole maps: rectifier, residual sum, sums per channel.
+
+use crate::simd::{Kernel, Vector};
+
+/// How the skipped input of a residual sum lies around the branch: cropped by a frame.
+#[derive(Clone, Copy)]
+pub(crate) struct Crop {
+    pub height: usize,
+    pub width: usize,
+    /// With padding.
+    pub channels: usize,
+    /// Pixels cut off at each side of the skipped map.
+    pub frame: usize,
+}
+
+impl Crop {
+    /// Offset in the skipped sample of row `y` of the branch.
+    #[inline(always)]
+    pub fn skip_row(self, y: usize) -> usize {
+        ((y + self.frame) * (self.width + 2 * self.frame) + self.frame) * self.channels
+    }
+
+    /// Values in a sample of the branch.
+    pub fn len(self) -> usize {
+        self.height * self.width * self.channels
+    }
+
+    /// Values in a sample of the skipped map.
+    pub fn skip_len(self) -> usize {
+        (self.height + 2 * self.frame) * (self.width + 2 * self.frame) * self.channels
+    }
+
+    /// Values in a row of the branch.
+    pub fn row(self) -> usize {
+        self.width * self.channels
+    }
+}
+
+/// `dst = relu(src + skip)`.
+pub(crate) struct AddRelu<'a> {
+    pub crop: Crop,
+    pub samples: usize,
+    pub src: &'a [f32],
+    pub skip: &'a [f32],
+    pub dst: &'a mut [f32],
+}
+
+impl Kernel for AddRelu<'_> {
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let crop = self.crop;
+        for sample in 0..self.samples {
+            for y in 0..crop.height {
+                let row = sample * crop.len() + y * crop.row();
+                let skip = &self.skip[sample * crop.skip_len() + crop.skip_row(y)..][..crop.row()];
+                let src = &self.src[row..][..crop.row()];
+                let dst = &mut self.dst[row..][..crop.row()];
+                for at in (0..crop.row()).step_by(V::LANES) {
+                    unsafe {
+                        let sum = V::load(src.as_ptr().add(at)).add(V::load(skip.as_ptr().add(at)));
+                        sum.max(V::splat(0.0)).store(dst.as_mut_ptr().add(at));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `gradient = gradient where output > 0`, in place.
+pub(crate) struct MaskPositive<'a> {
+    pub output: &'a [f32],
+    pub gradient: &'a mut [f32],
+}
+
+impl Kernel for MaskPositive<'_> {
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let len = self.gradient.len().min(self.output.len());
+        for at in (0..len).step_by(V::LANES) {
+            unsafe {
+                let to = self.gradient.as_mut_ptr().add(at);
+                let mask = V::load(self.output.as_ptr().add(at));
+                V::load(to).where_positive(mask).store(to);
+            }
+        }
+    }
+}
+
+/// Adds a branch-sized gradient to the skipped map's, inside its frame; without `accumulate` the rest is zeroed first.
+pub(crate) struct AddToSkip<'a> {
+    pub crop: Crop,
+    pub samples: usize,
+    pub gradient: &'a [f32],
+    pub skip_gradient: &'a mut [f32],
+    pub accumulate: bool,
+}
+
+impl Kernel for AddToSkip<'_> {
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let crop = self.crop;
+        if !self.accumulate {
+            self.skip_gradient[..self.samples * crop.skip_len()].fill(0.0);
+        }
+        for sample in 0..self.samples {
+            for y in 0..crop.height {
+                let src = &self.gradient[sample * crop.len() + y * crop.row()..][..crop.row()];
+                let at = sample * crop.skip_len() + crop.skip_row(y);
+                let dst = &mut self.skip_gradient[at..][..crop.row()];
+                for at in (0..crop.row()).step_by(V::LANES) {
+                    unsafe {
+                        let to = dst.as_mut_ptr().add(at);
+                        V::load(to).add(V::load(src.as_ptr().add(at))).store(to);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `sums[channel] += sum over pixels`.
+pub(crate) struct ChannelSums<'a> {
+    pub pixels: &'a [f32],
+    pub channels: usize,
+    pub sums: &'a mut [f32],
+}
+
+impl Kernel for ChannelSums<'_> {
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        for channel in (0..self.channels).step_by(V::LANES) {
+            unsafe {
+                let mut sum = V::splat(0.0);
+                for pixel in self.pixels.chunks_exact(self.channels) {
+                    sum = sum.add(V::load(pixel.as_ptr().add(channel)));
+                }
+                let to = self.sums.as_mut_ptr().add(channel);
+                V::load(to).add(sum).store(to);
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Choice of the instruction set.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+use super::Kernel;
+use super::portable::PortableF32x8;
+
+/// An instruction set that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    /// Plain Rust.
+    Portable,
+    /// AVX2 and FMA, 8 lanes.
+    Avx2,
+    /// AVX-512 F and VL, 16 lanes.
+    Avx512,
+}
+
+/// A wrong name, or an instruction set that this machine lacks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IsaError {
+    /// No such name.
+    #[error("there is no instruction set `{0}`; the names are portable, avx2, avx512")]
+    Unknown(String),
+    /// Not on this machine.
+    #[error("this machine does not have the instruction set `{0}`")]
+    Absent(Isa),
+}
+
+impl Isa {
+    /// The environment variable that forces an instruction set.
+    pub const VARIABLE: &'static str = "MIST_ISA";
+
+    /// All, slowest first.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
+    /// Whether this machine can run it.
+    pub fn is_present(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_present()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+
+    /// The best that this machine has.
+    pub fn best() -> Self {
+        let present = Self::ALL.into_iter().rev().find(|isa| isa.is_present());
+        present.unwrap_or(Self::Portable)
+    }
+
+    /// The one that `$MIST_ISA` forces, else the best; decided once per process.
+    ///
+    /// # Errors
+    /// When the variable names something unknown or absent.
+    pub fn selected() -> Result<Self, IsaError> {
+        static SELECTED: OnceLock<Result<Isa, IsaError>> = OnceLock::new();
+        SELECTED
+            .get_or_init(|| match std::env::var(Self::VARIABLE) {
+                Ok(name) if !name.is_empty() => {
+                    let isa: Self = name.parse()?;
+                    if isa.is_present() {
+                        Ok(isa)
+                    } else {
+                        Err(IsaError::Absent(isa))
+                    }
+                }
+                _ => Ok(Self::best()),
+            })
+            .clone()
+    }
+
+    /// Runs a kernel over data whose channels are padded to a multiple of 8, with 16 lanes where that divides
+    /// `channels`.
+    ///
+    /// # Safety
+    /// The kernel's pointers are valid for what it reads and writes.
+    pub(crate) unsafe fn launch<K: Kernel>(self, channels: usize, kernel: K) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use super::avx2::{Avx2F32x8, Avx512F32x8};
+            use super::avx512::Avx512F32x16;
+
+            #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
+            unsafe fn sixteen<K: Kernel>(kernel: K) {
+                unsafe { kernel.run::<Avx512F32x16>() }
+            }
+            #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
+            unsafe fn eight<K: Kernel>(kernel: K) {
+                unsafe { kernel.run::<Avx512F32x8>() }
+            }
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn avx2<K: Kernel>(kernel: K) {
+                unsafe { kernel.run::<Avx2F32x8>() }
+            }
+            // SAFETY: `selected` and the tests only hand out instruction sets that are present.
+            match self {
+                Self::Avx512 if channels.is_multiple_of(16) => return unsafe { sixteen(kernel) },
+                Self::Avx512 => return unsafe { eight(kernel) },
+                Self::Avx2 => return unsafe { avx2(kernel) },
+                Self::Portable => {}
+            }
+        }
+        let _ = channels;
+        // SAFETY: plain Rust runs everywhere; the pointers are the caller's.
+        unsafe { kernel.run::<PortableF32x8>() }
+    }
+}
+
+impl FromStr for Isa {
+    type Err = IsaError;
+
+    fn from_str(name: &str) -> Result<Self, IsaError> {
+        Self::ALL
+            .into_iter()
+            .find(|isa| isa.to_string() == name)
+            .ok_or_else(|| IsaError::Unknown(name.to_owned()))
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        })
+    }
+}
