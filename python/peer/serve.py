@@ -9,6 +9,14 @@ import sys
 
 import allocator
 
+if __name__ == "__main__" and "--no-tune" not in sys.argv:
+    allocator.tune()  # Before PyTorch, which takes seconds to load, is loaded in vain.
+
+import torch
+
+import settings
+import workloads
+
 WARM_UP_RUNS = 3
 
 
@@ -83,13 +91,4 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--no-tune", action="store_true", help="leave the memory allocator as it is")
-    arguments = parser.parse_args()
-    if not arguments.no_tune:
-        allocator.tune()
-
-    import torch
-
-    import settings
-    import workloads
-
-    serve(Server(arguments.threads), sys.stdin, own_stdout())
+    serve(Server(parser.parse_args().threads), sys.stdin, own_stdout())

@@ -32,7 +32,7 @@ class Setting:
         return tensor.contiguous()
 
     def compiled(self, function):
-        return torch.compile(function) if self.engine == "compile" else function
+        return torch.compile(function, dynamic=False) if self.engine == "compile" else function
 
     def executor(self, network):
         """A function from a batch to the network's float32 output."""

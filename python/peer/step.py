@@ -67,11 +67,12 @@ class Trainer:
     def move_keypoints_lean(self, images, keypoints, mean_labels):
         with frozen(self.classifier):
             for _ in range(KEYPOINT_STEPS):
-                keypoints = keypoints.detach().requires_grad_()
-                loss = self.task_losses(images, keypoints, mean_labels).mean()
-                (gradient,) = torch.autograd.grad(loss, keypoints)
-                keypoints = keypoints - KEYPOINT_LEARNING_RATE * gradient
-        return keypoints.detach()
+                variable = keypoints.clone().requires_grad_()
+                loss = self.task_losses(images, variable, mean_labels).mean()
+                (gradient,) = torch.autograd.grad(loss, variable)
+                # Rounds as SGD does: `keypoints - rate * gradient` would not.
+                keypoints = keypoints.sub(gradient, alpha=KEYPOINT_LEARNING_RATE)
+        return keypoints
 
     def train_task(self, images, keypoints, mean_labels):
         self.task_optimiser.zero_grad()

@@ -1,7 +1,9 @@
 //! What can go wrong in this library.
 
 use burn::tensor::TensorReadError;
+use mist_kernels::executor::ExecutorError;
 use mist_kernels::network::NetworkError;
+use mist_kernels::simd::IsaError;
 use safetensors::SafeTensorError;
 
 /// Every error of the library.
@@ -11,6 +13,12 @@ pub enum Error {
     /// A network description or its input.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// A call of the CPU executor.
+    #[error(transparent)]
+    Executor(#[from] ExecutorError),
+    /// The instruction set that the environment asks for.
+    #[error(transparent)]
+    Isa(#[from] IsaError),
     /// A parameter vector of the wrong length.
     #[error("the network has {expected} parameters, {actual} were given")]
     ParameterCount {

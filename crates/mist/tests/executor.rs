@@ -33,7 +33,7 @@ fn reference(
     let data = TensorData::new(images.to_vec(), shape);
     let leaf = Tensor::<4>::from_data(data, (&device, DType::F64)).require_grad();
     let output = module
-        .forward(leaf.clone(), InputStatistics::Batch)
+        .forward_by_operations(leaf.clone(), InputStatistics::Batch)
         .unwrap();
     let host = |t: Tensor<1>| t.cast(DType::F32).into_data().try_to_vec::<f32>().unwrap();
     let values = output.dims().iter().product::<usize>();

@@ -7,6 +7,7 @@ mod autoencoder;
 mod classifier;
 mod detector;
 mod encoder;
+mod fused;
 mod initialise;
 mod module;
 mod style;

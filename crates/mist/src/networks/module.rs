@@ -1,4 +1,4 @@
-//! A network description with weights, run by ordinary burn operations on any burn device.
+//! A network description with weights, run on any burn device.
 
 use burn::module::{Module, Param};
 use burn::tensor::activation::{relu, sigmoid, softmax};
@@ -7,6 +7,7 @@ use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, MaxPoolOptions, PadMo
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use mist_kernels::network::{Layer, Network, NormPlacement, Padding, ResidualBlock, Shape};
 
+use super::fused::Executors;
 use super::initialise::initial_parameters;
 use crate::Error;
 
@@ -31,6 +32,8 @@ pub struct NetworkModule {
     running_variance: Param<Tensor<1>>,
     #[module(skip)]
     network: Network,
+    #[module(skip)]
+    executors: Executors,
 }
 
 impl NetworkModule {
@@ -72,6 +75,7 @@ impl NetworkModule {
             running_mean: frozen(Tensor::zeros([channels], device)),
             running_variance: frozen(Tensor::ones([channels], device)),
             network,
+            executors: Executors::default(),
         })
     }
 
@@ -122,7 +126,7 @@ impl NetworkModule {
         self.with_running_statistics(mean, variance)
     }
 
-    /// Runs the network.
+    /// Runs the network: fused by `mist_kernels` for f32 on the CPU, else by burn's operations.
     ///
     /// # Shapes
     /// - input: `[batch, in_channels, height, width]`
@@ -131,6 +135,30 @@ impl NetworkModule {
     /// # Errors
     /// When the network cannot read this size.
     pub fn forward(
+        &self,
+        images: Tensor<4>,
+        statistics: InputStatistics,
+    ) -> Result<Tensor<4>, Error> {
+        let on_cpu = images.device().inner() == Device::flex();
+        if !on_cpu || images.dtype() != DType::F32 || self.network.layers.is_empty() {
+            return self.forward_by_operations(images, statistics);
+        }
+        let given = match statistics {
+            InputStatistics::Running if self.network.normalises_input() => {
+                let (mean, variance) = self.running_statistics();
+                Some((mean.try_into_vec_as()?, variance.try_into_vec_as()?))
+            }
+            _ => None,
+        };
+        let parameters = self.parameters.val();
+        self.executors.run(&self.network, images, parameters, given)
+    }
+
+    /// Runs the network by burn's own operations: the reference, and the way on other devices and in f64.
+    ///
+    /// # Errors
+    /// As [`NetworkModule::forward`].
+    pub fn forward_by_operations(
         &self,
         images: Tensor<4>,
         statistics: InputStatistics,
