@@ -15,7 +15,7 @@ pub enum Error {
     Network(#[from] NetworkError),
     /// A call of the CPU executor.
     #[error(transparent)]
-    Executor(#[from] ExecutorError),
+    Executor(ExecutorError),
     /// The instruction set that the environment asks for.
     #[error(transparent)]
     Isa(#[from] IsaError),
@@ -101,4 +101,13 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
+}
+
+impl From<ExecutorError> for Error {
+    fn from(error: ExecutorError) -> Self {
+        match error {
+            ExecutorError::Network(error) => Self::Network(error),
+            error @ ExecutorError::Length { .. } => Self::Executor(error),
+        }
+    }
 }

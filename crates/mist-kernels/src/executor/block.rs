@@ -78,7 +78,13 @@ impl Context<'_> {
     fn scratch(&self) -> Buffer {
         let scratch_len = |layer: &super::convolution::ConvolutionLayer| layer.scratch_len();
         let length = self.program.convolutions.iter().map(scratch_len).max();
-        self.pool.take(length.unwrap_or(0))
+        let norms = self
+            .program
+            .norms
+            .iter()
+            .map(|norm| 2 * padded(norm.channels));
+        self.pool
+            .take(length.unwrap_or(0).max(norms.max().unwrap_or(0)))
     }
 
     fn is_convolved(&self, value: ValueId) -> bool {
@@ -138,6 +144,7 @@ impl Context<'_> {
             } => {
                 let (scale, shift) = self.norm_parameters(layer);
                 let mut found = std::mem::take(&mut block.moments[moments]);
+                let moments_known = found.len() == samples;
                 found.resize(samples, Moments::default());
                 let skip_map = |skip: Skip| {
                     let buffer = block.values[skip.value].as_ref().unwrap_or(&empty);
@@ -155,6 +162,8 @@ impl Context<'_> {
                     shift,
                     relu,
                     moments: &mut found,
+                    moments_known,
+                    scratch: &mut scratch[..],
                 };
                 // SAFETY: the kernel indexes its slices with checks or inside rows it has checked.
                 unsafe { self.isa.launch(out.side.channels, kernel) };
@@ -267,18 +276,16 @@ impl Context<'_> {
                     skip,
                     relu,
                 } => {
-                    if relu {
-                        self.mask(map(step.dst), &mut gradient[..len]);
-                    }
-                    if let Some(skip) = skip {
-                        self.add_to(
-                            &mut gradients,
-                            skip,
-                            step.dst,
-                            &gradient[..len],
-                            samples,
-                            wants_input,
-                        );
+                    let mut skip_gradient = None;
+                    if let Some(skip) = skip.filter(|skip| wants_input || skip.value != 0) {
+                        if gradients[skip.value].is_none() {
+                            let length = self.len(skip.value, samples);
+                            skip_gradient = Some((skip.value, self.pool.take(length), length));
+                        } else {
+                            self.mask(map(step.dst), &mut gradient[..len]);
+                            let rectified = &gradient[..len];
+                            self.add_to(&mut gradients, skip, step.dst, rectified, samples, true);
+                        }
                     }
                     let channels = padded(self.program.norms[layer].channels);
                     let (scale, _) = self.norm_parameters(layer);
@@ -288,18 +295,25 @@ impl Context<'_> {
                     };
                     let (scale_gradient, shift_gradient) = sums.split_at_mut(channels);
                     let kernel = NormGradient {
-                        crop: self.crop(step.dst, 0),
+                        crop: self.crop(step.dst, skip.map_or(0, |skip| skip.frame)),
                         samples,
                         real_channels: out.channels,
                         src: map(step.src),
                         moments: &block.moments[moments],
                         scale,
                         gradient: &mut gradient[..len],
+                        rectified: relu.then(|| map(step.dst)),
+                        skip_gradient: skip_gradient
+                            .as_mut()
+                            .map(|(_, buffer, length)| &mut buffer[..*length]),
                         scale_gradient,
                         shift_gradient,
                     };
-                    // SAFETY: both maps have the same size, which bounds every access.
+                    // SAFETY: all maps have the crop's size, which bounds every access.
                     unsafe { self.isa.launch(out.side.channels, kernel) };
+                    if let Some((value, buffer, _)) = skip_gradient {
+                        gradients[value] = Some(buffer);
+                    }
                     self.hand_on(&mut gradients, step, gradient, samples, needed);
                 }
                 Action::AddRelu { skip } => {
@@ -357,7 +371,10 @@ impl Context<'_> {
 
     fn mask(&self, output: &[f32], gradient: &mut [f32]) {
         // SAFETY: both slices have the same length, a multiple of the channel step.
-        unsafe { self.isa.launch(8, MaskPositive { output, gradient }) };
+        unsafe {
+            self.isa
+                .launch(gradient.len(), MaskPositive { output, gradient })
+        };
     }
 
     /// Adds a gradient to that of a skipped map, inside its frame.

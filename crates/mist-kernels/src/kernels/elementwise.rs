@@ -34,6 +34,24 @@ impl Crop {
     pub fn row(self) -> usize {
         self.width * self.channels
     }
+
+    /// Zeroes the pixels of a skipped sample that the crop cuts off.
+    pub fn clear_frame(self, sample: &mut [f32]) {
+        if self.frame == 0 {
+            return;
+        }
+        let skip_width = self.width + 2 * self.frame;
+        let band = self.frame * skip_width * self.channels;
+        let side = self.frame * self.channels;
+        let last = sample.len() - band;
+        sample[..band].fill(0.0);
+        sample[last..].fill(0.0);
+        for line in sample[band..last].chunks_exact_mut(skip_width * self.channels) {
+            let right = line.len() - side;
+            line[..side].fill(0.0);
+            line[right..].fill(0.0);
+        }
+    }
 }
 
 /// `dst = relu(src + skip)`.
@@ -86,7 +104,7 @@ impl Kernel for MaskPositive<'_> {
     }
 }
 
-/// Adds a branch-sized gradient to the skipped map's, inside its frame; without `accumulate` the rest is zeroed first.
+/// Hands a branch-sized gradient to the skipped map's, inside its frame: adds with `accumulate`, else overwrites.
 pub(crate) struct AddToSkip<'a> {
     pub crop: Crop,
     pub samples: usize,
@@ -99,14 +117,18 @@ impl Kernel for AddToSkip<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         let crop = self.crop;
-        if !self.accumulate {
-            self.skip_gradient[..self.samples * crop.skip_len()].fill(0.0);
-        }
         for sample in 0..self.samples {
+            let map = &mut self.skip_gradient[sample * crop.skip_len()..][..crop.skip_len()];
+            if !self.accumulate {
+                crop.clear_frame(map);
+            }
             for y in 0..crop.height {
                 let src = &self.gradient[sample * crop.len() + y * crop.row()..][..crop.row()];
-                let at = sample * crop.skip_len() + crop.skip_row(y);
-                let dst = &mut self.skip_gradient[at..][..crop.row()];
+                let dst = &mut map[crop.skip_row(y)..][..crop.row()];
+                if !self.accumulate {
+                    dst.copy_from_slice(src);
+                    continue;
+                }
                 for at in (0..crop.row()).step_by(V::LANES) {
                     unsafe {
                         let to = dst.as_mut_ptr().add(at);

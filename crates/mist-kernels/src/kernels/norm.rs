@@ -25,62 +25,51 @@ pub(crate) struct Norm<'a> {
     pub shift: &'a [f32],
     pub relu: bool,
     pub moments: &'a mut [Moments],
+    /// Whether the moments are already those of `src`.
+    pub moments_known: bool,
+    /// Room for two values per padded channel.
+    pub scratch: &'a mut [f32],
 }
 
 impl Kernel for Norm<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         let crop = self.crop;
-        let (len, row) = (crop.len(), crop.row());
+        let (len, row, channels) = (crop.len(), crop.row(), crop.channels);
         let values = (crop.height * crop.width * self.real_channels) as f64;
+        let (factors, offsets) = self.scratch[..2 * channels].split_at_mut(channels);
         for sample in 0..self.samples {
             let src = &self.src[sample * len..][..len];
-            let (mut sum, mut squares) = (0.0f64, 0.0f64);
-            for line in src.chunks_exact(row) {
-                unsafe {
-                    let (mut row_sum, mut row_squares) = (V::splat(0.0), V::splat(0.0));
-                    for at in (0..row).step_by(V::LANES) {
-                        let value = V::load(line.as_ptr().add(at));
-                        row_sum = row_sum.add(value);
-                        row_squares = value.mul_add(value, row_squares);
-                    }
-                    sum += f64::from(row_sum.sum());
-                    squares += f64::from(row_squares.sum());
-                }
+            if !self.moments_known {
+                self.moments[sample] = unsafe { moments::<V>(src, row, values) };
             }
-            let mean = sum / values;
-            let variance = (squares / values - mean * mean).max(0.0);
-            let moments = Moments {
-                mean: mean as f32,
-                rate: (1.0 / (variance + Layer::NORM_EPSILON).sqrt()) as f32,
-            };
-            self.moments[sample] = moments;
+            let Moments { mean, rate } = self.moments[sample];
+            for channel in 0..channels {
+                factors[channel] = self.scale[channel] * rate;
+                offsets[channel] = self.shift[channel] - mean * factors[channel];
+            }
             for y in 0..crop.height {
-                let line = &src[y * row..][..row];
-                let to = &mut self.dst[sample * len + y * row..][..row];
+                let line = src[y * row..][..row].as_ptr();
+                let to = self.dst[sample * len + y * row..][..row].as_mut_ptr();
                 let skip = match self.skip {
                     Some(skip) => {
                         skip[sample * crop.skip_len() + crop.skip_row(y)..][..row].as_ptr()
                     }
                     None => std::ptr::null(),
                 };
-                for x in 0..crop.width {
-                    for channel in (0..crop.channels).step_by(V::LANES) {
-                        let at = x * crop.channels + channel;
-                        unsafe {
-                            let factor = V::load(self.scale.as_ptr().add(channel))
-                                .mul(V::splat(moments.rate));
-                            let centred =
-                                V::load(line.as_ptr().add(at)).sub(V::splat(moments.mean));
-                            let shift = V::load(self.shift.as_ptr().add(channel));
-                            let mut value = centred.mul_add(factor, shift);
+                for channel in (0..channels).step_by(V::LANES) {
+                    unsafe {
+                        let factor = V::load(factors.as_ptr().add(channel));
+                        let offset = V::load(offsets.as_ptr().add(channel));
+                        let floor = V::splat(if self.relu { 0.0 } else { f32::NEG_INFINITY });
+                        let mut at = channel;
+                        while at < row {
+                            let mut value = V::load(line.add(at)).mul_add(factor, offset);
                             if !skip.is_null() {
                                 value = value.add(V::load(skip.add(at)));
                             }
-                            if self.relu {
-                                value = value.max(V::splat(0.0));
-                            }
-                            value.store(to.as_mut_ptr().add(at));
+                            value.max(floor).store(to.add(at));
+                            at += channels;
                         }
                     }
                 }
@@ -89,8 +78,49 @@ impl Kernel for Norm<'_> {
     }
 }
 
-/// The way back: turns the gradient of the norm's output into that of its input, in place, and adds up the
-/// gradients of scale and shift.
+/// Moments of one sample: vector sums by row, rows added up in f64.
+#[inline(always)]
+unsafe fn moments<V: Vector>(src: &[f32], row: usize, values: f64) -> Moments {
+    let (mut sum, mut squares) = (0.0f64, 0.0f64);
+    for line in src.chunks_exact(row) {
+        unsafe {
+            // Four chains hide the latency of additions.
+            let mut sums = [V::splat(0.0); 4];
+            let mut row_squares = [V::splat(0.0); 4];
+            let mut at = 0;
+            while at + 4 * V::LANES <= row {
+                for (chain, (sum, squares)) in sums.iter_mut().zip(&mut row_squares).enumerate() {
+                    let value = V::load(line.as_ptr().add(at + chain * V::LANES));
+                    *sum = sum.add(value);
+                    *squares = value.mul_add(value, *squares);
+                }
+                at += 4 * V::LANES;
+            }
+            while at < row {
+                let value = V::load(line.as_ptr().add(at));
+                sums[0] = sums[0].add(value);
+                row_squares[0] = value.mul_add(value, row_squares[0]);
+                at += V::LANES;
+            }
+            sum += f64::from(total(sums));
+            squares += f64::from(total(row_squares));
+        }
+    }
+    let mean = sum / values;
+    let variance = (squares / values - mean * mean).max(0.0);
+    Moments {
+        mean: mean as f32,
+        rate: (1.0 / (variance + Layer::NORM_EPSILON).sqrt()) as f32,
+    }
+}
+
+#[inline(always)]
+unsafe fn total<V: Vector>(chains: [V; 4]) -> f32 {
+    unsafe { chains[0].add(chains[1]).add(chains[2].add(chains[3])).sum() }
+}
+
+/// The way back: turns the gradient of the norm's output into that of its input, in place, adds up the gradients of
+/// scale and shift, and passes the rectified gradient on to the skipped map.
 pub(crate) struct NormGradient<'a> {
     pub crop: Crop,
     pub samples: usize,
@@ -99,33 +129,48 @@ pub(crate) struct NormGradient<'a> {
     pub moments: &'a [Moments],
     pub scale: &'a [f32],
     pub gradient: &'a mut [f32],
+    /// The rectified output, where a rectifier followed.
+    pub rectified: Option<&'a [f32]>,
+    /// Gradient of the skipped map, overwritten.
+    pub skip_gradient: Option<&'a mut [f32]>,
     pub scale_gradient: &'a mut [f32],
     pub shift_gradient: &'a mut [f32],
 }
 
 impl Kernel for NormGradient<'_> {
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) {
+    unsafe fn run<V: Vector>(mut self) {
         let crop = self.crop;
-        let (len, channels) = (crop.len(), crop.channels);
+        let (len, row, channels) = (crop.len(), crop.row(), crop.channels);
         let values = (crop.height * crop.width * self.real_channels) as f32;
         for sample in 0..self.samples {
-            let src = &self.src[sample * len..][..len];
-            let gradient = &mut self.gradient[sample * len..][..len];
+            let src = self.src[sample * len..][..len].as_ptr();
+            let gradient = self.gradient[sample * len..][..len].as_mut_ptr();
+            let rectified = match self.rectified {
+                Some(map) => map[sample * len..][..len].as_ptr(),
+                None => std::ptr::null(),
+            };
             let Moments { mean, rate } = self.moments[sample];
             let (mut total, mut total_projected) = (0.0f64, 0.0f64);
             for channel in (0..channels).step_by(V::LANES) {
                 unsafe {
-                    let (mut sums, mut projected) = (V::splat(0.0), V::splat(0.0));
+                    let zero = V::splat(0.0);
+                    let (mut sums, mut projected) = ([zero; 2], [zero; 2]);
                     let mut at = channel;
+                    let mut chain = 0;
                     while at < len {
-                        let g = V::load(gradient.as_ptr().add(at));
-                        let centred = V::load(src.as_ptr().add(at)).sub(V::splat(mean));
-                        sums = sums.add(g);
-                        projected = g.mul_add(centred, projected);
+                        let mut g = V::load(gradient.add(at));
+                        if !rectified.is_null() {
+                            g = g.where_positive(V::load(rectified.add(at)));
+                        }
+                        let centred = V::load(src.add(at)).sub(V::splat(mean));
+                        sums[chain] = sums[chain].add(g);
+                        projected[chain] = g.mul_add(centred, projected[chain]);
+                        chain ^= 1;
                         at += channels;
                     }
-                    let projected = projected.mul(V::splat(rate));
+                    let sums = sums[0].add(sums[1]);
+                    let projected = projected[0].add(projected[1]).mul(V::splat(rate));
                     let scale = V::load(self.scale.as_ptr().add(channel));
                     total += f64::from(sums.mul(scale).sum());
                     total_projected += f64::from(projected.mul(scale).sum());
@@ -135,24 +180,45 @@ impl Kernel for NormGradient<'_> {
                     V::load(to).add(projected).store(to);
                 }
             }
-            // Padded channels must stay zero, so the mean terms are only added to real ones.
             let offset = -(total as f32) / values * rate;
             let slope = -(total_projected as f32) / values * rate * rate;
+            let mut skip = match &mut self.skip_gradient {
+                Some(map) => {
+                    let map = &mut map[sample * crop.skip_len()..][..crop.skip_len()];
+                    crop.clear_frame(map);
+                    map.as_mut_ptr()
+                }
+                None => std::ptr::null_mut(),
+            };
+            if !skip.is_null() {
+                skip = unsafe { skip.add(crop.skip_row(0)) };
+            }
+            let skip_pitch = crop.skip_row(1) - crop.skip_row(0);
             for channel in (0..channels).step_by(V::LANES) {
                 unsafe {
-                    let factor = V::load(self.scale.as_ptr().add(channel)).mul(V::splat(rate));
+                    // Padded channels must stay zero, so the mean terms are only added to real ones.
                     let mut real = [0.0f32; 16];
                     let present = self.real_channels.saturating_sub(channel).min(V::LANES);
                     real[..present].fill(1.0);
                     let real = V::load(real.as_ptr());
+                    let factor = V::load(self.scale.as_ptr().add(channel)).mul(V::splat(rate));
                     let (offset, slope) = (real.mul(V::splat(offset)), real.mul(V::splat(slope)));
-                    let mut at = channel;
-                    while at < len {
-                        let to = gradient.as_mut_ptr().add(at);
-                        let centred = V::load(src.as_ptr().add(at)).sub(V::splat(mean));
-                        let value = V::load(to).mul_add(factor, centred.mul_add(slope, offset));
-                        value.store(to);
-                        at += channels;
+                    for y in 0..crop.height {
+                        let line = y * row;
+                        let mut at = channel;
+                        while at < row {
+                            let to = gradient.add(line + at);
+                            let mut g = V::load(to);
+                            if !rectified.is_null() {
+                                g = g.where_positive(V::load(rectified.add(line + at)));
+                            }
+                            if !skip.is_null() {
+                                g.store(skip.add(y * skip_pitch + at));
+                            }
+                            let centred = V::load(src.add(line + at)).sub(V::splat(mean));
+                            g.mul_add(factor, centred.mul_add(slope, offset)).store(to);
+                            at += channels;
+                        }
                     }
                 }
             }
