@@ -79,6 +79,28 @@ impl NetworkModule {
         })
     }
 
+    /// The same network and weights, whose gradients are not wanted: passing it saves the work of computing them.
+    pub fn frozen(&self) -> Self {
+        let mut module = self.clone();
+        let detached = self.parameters.val().detach();
+        module.parameters = Param::from_tensor(detached).set_require_grad(false);
+        module
+    }
+
+    /// Replaces the parameters, keeping everything else.
+    ///
+    /// # Errors
+    /// When the length differs.
+    pub fn with_parameters(mut self, parameters: Tensor<1>) -> Result<Self, Error> {
+        let [actual] = parameters.dims();
+        let expected = self.network.parameter_count();
+        if actual != expected {
+            return Err(Error::ParameterCount { expected, actual });
+        }
+        self.parameters = Param::from_tensor(parameters.detach());
+        Ok(self)
+    }
+
     /// The description.
     pub fn network(&self) -> &Network {
         &self.network
