@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use mist::device::Compute;
 use mist_data::{SceneKind, Split};
 
+use crate::commands::Workload;
+
 /// Finds and reads every repeated object in an image, without a single box label.
 #[derive(Debug, Parser)]
 #[command(name = "mist", version, about, arg_required_else_help = true)]
@@ -116,23 +118,27 @@ pub struct Bench {
     /// What to measure; all by default.
     #[arg(value_enum)]
     pub workloads: Vec<Workload>,
+    /// Measure the drawing of scenes only.
+    #[arg(long, conflicts_with_all = ["workloads", "against_pytorch"])]
+    pub scenes: bool,
     /// Rounds; the median is reported.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub rounds: u16,
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,
+    /// Run PyTorch beside, round by round; `scripts/setup-python.sh` sets it up.
+    #[arg(long)]
+    pub against_pytorch: bool,
+    /// The Python that has PyTorch.
+    #[arg(long, default_value = ".venv/bin/python", env = "MIST_PYTHON", value_hint = ValueHint::FilePath)]
+    pub python: PathBuf,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// Write the JSON to a file too.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
     #[command(flatten)]
     pub place: DataPlace,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Workload {
-    /// Scenes drawn per second.
-    Scenes,
-    /// The official detector and classifier, forward and with gradients.
-    Networks,
 }

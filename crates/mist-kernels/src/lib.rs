@@ -8,4 +8,5 @@ mod buffer;
 pub mod executor;
 mod kernels;
 pub mod network;
+pub mod sampler;
 pub mod simd;

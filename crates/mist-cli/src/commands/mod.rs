@@ -4,6 +4,8 @@ mod bench;
 mod completions;
 mod data;
 
+pub use bench::Workload;
+
 use anyhow::Result;
 
 use crate::cli::{Cli, Command};

@@ -106,6 +106,23 @@ impl Layer {
         }
     }
 
+    /// Multiplications with weights between two shapes.
+    pub(super) fn multiplications(&self, input: Shape, output: Shape) -> u64 {
+        let pixels = output.height_px * output.width_px;
+        let pairs = input.channels * output.channels;
+        let count = match *self {
+            Self::Conv1x1 { .. } | Self::UpConv2 { .. } | Self::Dense { .. } => pixels * pairs,
+            Self::Conv3x3 { .. } => 9 * pixels * pairs,
+            Self::Residual(block) => {
+                let lost = block.padding.shrinks_by_px();
+                let middle = (output.height_px + lost) * (output.width_px + lost);
+                9 * (middle + pixels) * pairs
+            }
+            _ => 0,
+        };
+        count as u64
+    }
+
     /// The shape that follows `input`, or nothing if the layer cannot read it.
     pub(crate) fn output_shape(&self, input: Shape) -> Option<Shape> {
         let Shape {

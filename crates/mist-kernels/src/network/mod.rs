@@ -97,6 +97,18 @@ impl Network {
         Ok(shapes)
     }
 
+    /// Multiplications with weights for one sample, counted as direct convolution does them.
+    ///
+    /// # Errors
+    /// As [`Network::shapes`].
+    pub fn multiplications(&self, input: Shape) -> Result<u64, NetworkError> {
+        let shapes = self.shapes(input)?;
+        let pairs = self.layers.iter().zip(shapes.windows(2));
+        Ok(pairs
+            .map(|(layer, pair)| layer.multiplications(pair[0], pair[1]))
+            .sum())
+    }
+
     /// The output's shape for an input's.
     ///
     /// # Errors
@@ -142,6 +154,15 @@ mod tests {
             Shape::new(10, 1, 1),
         ];
         assert_eq!(shapes, expected);
+    }
+
+    #[test]
+    fn multiplications_are_counted_at_the_output() {
+        let network = classifier_like();
+        let count = network.multiplications(Shape::new(3, 9, 6)).unwrap();
+        let (conv, residual) = (9 * 6 * 3 * 8, 2 * 9 * 6 * 8 * 8 * 9);
+        let (up, dense) = (8 * 6 * 8 * 4, 4 * 10);
+        assert_eq!(count, conv + residual + up + dense);
     }
 
     #[test]

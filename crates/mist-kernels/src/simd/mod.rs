@@ -8,6 +8,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod isa;
+mod peak;
 mod portable;
 
 pub use isa::{Isa, IsaError};

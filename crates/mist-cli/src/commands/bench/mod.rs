@@ -1,39 +1,77 @@
-//! `mist bench`: what this machine does in a second.
+//! `mist bench`: what this machine does, alone or beside PyTorch.
 
-mod networks;
+mod compare;
+mod machine;
+mod peer;
+mod report;
 mod scenes;
 mod timing;
+mod workloads;
 
-use anyhow::Result;
-use serde::Serialize;
+pub use workloads::Workload;
 
+use anyhow::{Context, Result};
+use mist_kernels::simd::Isa;
+
+use self::machine::Machine;
+use self::report::{Figure, Figures};
 use super::Say;
-use crate::cli::{Bench, Workload};
+use crate::cli::Bench;
 use crate::stdout;
-
-/// One figure.
-#[derive(Debug, Serialize)]
-struct Measurement {
-    name: &'static str,
-    value: f64,
-    unit: &'static str,
-}
 
 /// Measures and prints a line per figure, or JSON.
 pub fn run(command: &Bench, say: Say) -> Result<()> {
-    let wanted = |workload| command.workloads.is_empty() || command.workloads.contains(&workload);
+    let workloads = if command.workloads.is_empty() {
+        Workload::ALL.to_vec()
+    } else {
+        command.workloads.clone()
+    };
+    let device = command.device.device()?;
+    let (json, lines) = if command.against_pytorch {
+        let comparison = compare::run(&workloads, &device, command.rounds, &command.python, say)?;
+        (
+            serde_json::to_string_pretty(&comparison)?,
+            comparison.to_lines(),
+        )
+    } else {
+        let figures = alone(command, &workloads, &device, say)?;
+        (serde_json::to_string_pretty(&figures)?, figures.to_lines())
+    };
+    if let Some(path) = &command.record {
+        std::fs::write(path, format!("{json}\n"))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    stdout::write(&if command.json {
+        format!("{json}\n")
+    } else {
+        lines
+    })
+}
+
+fn alone(
+    command: &Bench,
+    workloads: &[Workload],
+    device: &burn::tensor::Device,
+    say: Say,
+) -> Result<Figures> {
     let mut figures = Vec::new();
-    if wanted(Workload::Scenes) {
+    if command.workloads.is_empty() || command.scenes {
         figures.extend(scenes::measure(&command.place, command.rounds, say)?);
     }
-    if wanted(Workload::Networks) {
-        figures.extend(networks::measure(command.device, command.rounds, say)?);
+    for workload in workloads.iter().filter(|_| !command.scenes) {
+        say.line(format_args!("measuring {workload} on {}", command.device));
+        let secs = timing::median_secs(command.rounds, workload.build(device)?)?;
+        figures.push(Figure {
+            name: workload.name(),
+            value: secs * 1e3,
+            unit: "ms",
+        });
     }
-    if command.json {
-        return stdout::write(&format!("{}\n", serde_json::to_string_pretty(&figures)?));
-    }
-    let lines = figures
-        .iter()
-        .map(|figure| format!("{}\t{:.1}\t{}\n", figure.name, figure.value, figure.unit));
-    stdout::write(&lines.collect::<String>())
+    Ok(Figures {
+        machine: Machine::here(),
+        commit: machine::commit(),
+        isa: Isa::selected()?.to_string(),
+        figures,
+        peak_memory_mb: machine::peak_memory_mb(),
+    })
 }

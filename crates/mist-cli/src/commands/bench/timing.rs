@@ -13,6 +13,11 @@ pub fn median_secs(rounds: u16, mut run: impl FnMut() -> Result<()>) -> Result<f
         run()?;
         seconds.push(start.elapsed().as_secs_f64());
     }
-    seconds.sort_by(f64::total_cmp);
-    Ok(seconds[seconds.len() / 2])
+    Ok(median(&mut seconds))
+}
+
+/// The middle value, the upper of two; zero of nothing.
+pub fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
 }

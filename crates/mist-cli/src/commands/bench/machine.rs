@@ -1,0 +1,65 @@
+//! The machine that figures were measured on.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+/// What decides how fast things go.
+#[derive(Debug, Serialize)]
+pub struct Machine {
+    pub cpu: String,
+    pub threads: usize,
+    pub os: &'static str,
+}
+
+impl Machine {
+    pub fn here() -> Self {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let name = info
+            .lines()
+            .find_map(|line| line.strip_prefix("model name"));
+        let name = name.map(|name| name.trim_start_matches(['\t', ' ', ':']).to_owned());
+        Self {
+            cpu: name.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            os: std::env::consts::OS,
+        }
+    }
+}
+
+/// The commit of the working directory, where git knows one.
+pub fn commit() -> Option<String> {
+    let output = Command::new("git")
+        .args(["rev-parse", "HEAD"])
+        .stderr(Stdio::null())
+        .output();
+    let output = output.ok().filter(|output| output.status.success())?;
+    let commit = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (!commit.is_empty()).then_some(commit)
+}
+
+/// Peak resident memory of this process, where the system tells.
+pub fn peak_memory_mb() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: f64 = line.trim().trim_end_matches(" kB").trim().parse().ok()?;
+    Some(kilobytes / 1024.0)
+}
+
+/// Runs this program again and reads the peak memory that it reports.
+pub fn memory_of_child(arguments: &[&str]) -> Result<f64> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .context("cannot run this program again")?;
+    let report: serde_json::Value =
+        serde_json::from_slice(&output.stdout).context("no figures came back")?;
+    let memory = report
+        .get("peak_memory_mb")
+        .and_then(serde_json::Value::as_f64);
+    memory.context("this system does not tell a process's peak memory")
+}

@@ -1,0 +1,199 @@
+//! What is timed: the official networks at the sizes of one training step, the step itself, and detection.
+
+use std::fmt;
+
+use anyhow::Result;
+use burn::tensor::{Device, Distribution, Tensor};
+use mist::detect::Detector;
+use mist::extract::Extractor;
+use mist::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
+use mist::lifted::{Classification, Lifted, LiftedConfig};
+use mist::networks::{DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, classifier};
+use mist::sample::PatchGeometry;
+use mist_kernels::network::{Network, Shape};
+
+/// Images of a training batch.
+const BATCH: usize = 32;
+/// Instances per image.
+const INSTANCES: usize = 9;
+/// Images of the detection workload, and how many are taken at once.
+const DETECTED: usize = 256;
+const DETECTED_AT_ONCE: usize = 32;
+const CLASSES: usize = 10;
+/// Sides of images and patches.
+const IMAGE_PX: usize = 80;
+const PATCH_PX: usize = 32;
+
+/// One workload, the same on both sides of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Workload {
+    /// One official training step on 32 images.
+    TrainStep,
+    /// The detector on 32 images.
+    DetectorFwd,
+    /// The detector on 32 images, with the gradients of its weights.
+    DetectorFwdbwd,
+    /// The classifier on 288 patches.
+    ClassifierFwd,
+    /// The classifier on 288 patches, with the gradients of weights and patches.
+    ClassifierFwdbwd,
+    /// 256 images to boxes and labels.
+    Detect,
+}
+
+impl Workload {
+    pub const ALL: [Self; 6] = [
+        Self::TrainStep,
+        Self::DetectorFwd,
+        Self::DetectorFwdbwd,
+        Self::ClassifierFwd,
+        Self::ClassifierFwdbwd,
+        Self::Detect,
+    ];
+
+    /// The name in result files and on the peer's side.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TrainStep => "train_step",
+            Self::DetectorFwd => "detector_fwd",
+            Self::DetectorFwdbwd => "detector_fwdbwd",
+            Self::ClassifierFwd => "classifier_fwd",
+            Self::ClassifierFwdbwd => "classifier_fwdbwd",
+            Self::Detect => "detect",
+        }
+    }
+
+    /// Prepares the workload; each call of the result does it once.
+    pub fn build(self, device: &Device) -> Result<Box<dyn FnMut() -> Result<()>>> {
+        let tracked = device.clone().autodiff();
+        match self {
+            Self::TrainStep => train_step(&tracked),
+            Self::DetectorFwd => forward(detector_network()?, detector_shape(), device),
+            Self::DetectorFwdbwd => {
+                with_gradients(detector_network()?, detector_shape(), false, &tracked)
+            }
+            Self::ClassifierFwd => forward(classifier_network()?, classifier_shape(), device),
+            Self::ClassifierFwdbwd => {
+                with_gradients(classifier_network()?, classifier_shape(), true, &tracked)
+            }
+            Self::Detect => detect(device),
+        }
+    }
+
+    /// Floating-point operations of one run, counted as direct convolution does them; nothing for mixed workloads.
+    pub fn operations(self) -> Result<Option<f64>> {
+        let [detector, classifier] = [
+            operations(&detector_network()?, detector_shape())?,
+            operations(&classifier_network()?, classifier_shape())?,
+        ];
+        Ok(match self {
+            Self::DetectorFwd => Some(detector),
+            Self::DetectorFwdbwd => Some(3.0 * detector),
+            Self::ClassifierFwd => Some(classifier),
+            Self::ClassifierFwdbwd => Some(3.0 * classifier),
+            Self::TrainStep | Self::Detect => None,
+        })
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+fn detector_network() -> Result<Network> {
+    Ok(DetectorConfig::official().network()?)
+}
+
+fn classifier_network() -> Result<Network> {
+    Ok(classifier(&EncoderConfig::official(), CLASSES)?)
+}
+
+fn detector_shape() -> [usize; 4] {
+    [BATCH, 3, IMAGE_PX, IMAGE_PX]
+}
+
+fn classifier_shape() -> [usize; 4] {
+    [BATCH * INSTANCES, 3, PATCH_PX, PATCH_PX]
+}
+
+fn operations(network: &Network, [batch, channels, height, width]: [usize; 4]) -> Result<f64> {
+    let per_sample = network.multiplications(Shape::new(channels, height, width))?;
+    Ok(2.0 * per_sample as f64 * batch as f64)
+}
+
+fn noise(shape: [usize; 4], device: &Device) -> Tensor<4> {
+    Tensor::random(shape, Distribution::Default, device)
+}
+
+fn forward(
+    network: Network,
+    shape: [usize; 4],
+    device: &Device,
+) -> Result<Box<dyn FnMut() -> Result<()>>> {
+    let module = NetworkModule::init(network, 0, device)?;
+    let images = noise(shape, device);
+    let device = device.clone();
+    Ok(Box::new(move || {
+        std::hint::black_box(module.forward(images.clone(), InputStatistics::Batch)?);
+        Ok(device.sync()?)
+    }))
+}
+
+fn with_gradients(
+    network: Network,
+    shape: [usize; 4],
+    of_input: bool,
+    device: &Device,
+) -> Result<Box<dyn FnMut() -> Result<()>>> {
+    let module = NetworkModule::init(network, 0, device)?;
+    let images = noise(shape, device).set_require_grad(of_input);
+    let device = device.clone();
+    Ok(Box::new(move || {
+        let output = module.forward(images.clone(), InputStatistics::Batch)?;
+        std::hint::black_box(output.sum().backward());
+        Ok(device.sync()?)
+    }))
+}
+
+fn heatmap(device: &Device) -> Result<HeatmapNetwork> {
+    let detector = NetworkModule::init(detector_network()?, 0, device)?;
+    Ok(HeatmapNetwork::new(
+        detector,
+        ScaleLevels::single(),
+        LocalSoftmax::official(),
+    )?)
+}
+
+fn train_step(device: &Device) -> Result<Box<dyn FnMut() -> Result<()>>> {
+    let task = NetworkModule::init(classifier_network()?, 1, device)?;
+    let mut lifted = Lifted::new(heatmap(device)?, task, LiftedConfig::official());
+    let images = noise(detector_shape(), device);
+    let mean_labels = Tensor::full([BATCH, CLASSES], 1.0 / CLASSES as f32, device);
+    let task = Classification { mean_labels };
+    let device = device.clone();
+    Ok(Box::new(move || {
+        std::hint::black_box(lifted.step(images.clone(), &task)?);
+        Ok(device.sync()?)
+    }))
+}
+
+fn detect(device: &Device) -> Result<Box<dyn FnMut() -> Result<()>>> {
+    let detector = Detector {
+        heatmap: heatmap(device)?,
+        classifier: NetworkModule::init(classifier_network()?, 1, device)?,
+        extractor: Extractor::new(INSTANCES),
+        geometry: PatchGeometry::mnist(),
+    };
+    let batches: Vec<Tensor<4>> = (0..DETECTED / DETECTED_AT_ONCE)
+        .map(|_| noise([DETECTED_AT_ONCE, 3, IMAGE_PX, IMAGE_PX], device))
+        .collect();
+    Ok(Box::new(move || {
+        for images in &batches {
+            std::hint::black_box(detector.detect(images.clone())?);
+        }
+        Ok(())
+    }))
+}
