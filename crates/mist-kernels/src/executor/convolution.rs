@@ -121,60 +121,55 @@ impl ConvolutionLayer {
         }
     }
 
-    /// Index in the flat parameters of the weight from `input` to `output` at `slab`.
-    fn weight_at(&self, input: usize, output: usize, slab: usize) -> usize {
-        let pair = if self.input_first {
-            input * self.dst.channels + output
+    /// Distance in the flat parameters between the weights of two neighbouring inputs, and of two outputs.
+    fn strides(&self) -> [usize; 2] {
+        if self.input_first {
+            [self.dst.channels * self.slabs, self.slabs]
         } else {
-            output * self.src.channels + input
-        };
-        self.weight_offset + pair * self.slabs + slab
+            [self.slabs, self.src.channels * self.slabs]
+        }
     }
 
     /// Writes weights and bias in the order of the kernels.
     pub fn pack_forward(&self, parameters: &[f32], packed: &mut [f32]) {
         let (weights, bias) = packed.split_at_mut(self.weights_len());
-        let columns = self.dst.side.channels;
-        self.pack(
-            weights,
-            self.src.channels,
-            columns,
-            false,
-            |row, column, slab| {
-                (column < self.dst.channels).then(|| parameters[self.weight_at(row, column, slab)])
-            },
-        );
-        bias.fill(0.0);
+        let [input_step, output_step] = self.strides();
+        let sizes = [self.src.channels, self.dst.side.channels];
+        self.pack(weights, sizes, false, |slab, input, line| {
+            let first = &parameters[self.weight_offset + input * input_step + slab..];
+            for (output, value) in line[..self.dst.channels].iter_mut().enumerate() {
+                *value = first[output * output_step];
+            }
+        });
         bias[..self.dst.channels]
             .copy_from_slice(&parameters[self.bias_offset..][..self.dst.channels]);
     }
 
     /// Writes the transposed weights that gradients of the input need.
     pub fn pack_backward(&self, parameters: &[f32], packed: &mut [f32]) {
-        let columns = self.src.side.channels;
-        self.pack(
-            packed,
-            self.dst.channels,
-            columns,
-            true,
-            |row, column, slab| {
-                (column < self.src.channels).then(|| parameters[self.weight_at(column, row, slab)])
-            },
-        );
+        let [input_step, output_step] = self.strides();
+        let sizes = [self.dst.channels, self.src.side.channels];
+        self.pack(packed, sizes, true, |slab, output, line| {
+            let first = &parameters[self.weight_offset + output * output_step + slab..];
+            for (input, value) in line[..self.src.channels].iter_mut().enumerate() {
+                *value = first[input * input_step];
+            }
+        });
     }
 
+    /// Fills `[slab][row][column]` weights, transformed where the method wants it.
     fn pack(
         &self,
         packed: &mut [f32],
-        rows: usize,
-        columns: usize,
+        [rows, columns]: [usize; 2],
         flipped: bool,
-        weight: impl Fn(usize, usize, usize) -> Option<f32>,
+        fill_row: impl Fn(usize, usize, &mut [f32]),
     ) {
         let fill = |slabs: &mut [f32]| {
-            for (index, value) in slabs.iter_mut().enumerate() {
-                let (slab, rest) = (index / (rows * columns), index % (rows * columns));
-                *value = weight(rest / columns, rest % columns, slab).unwrap_or(0.0);
+            for (slab, rest) in slabs.chunks_exact_mut(rows * columns).enumerate() {
+                for (row, line) in rest.chunks_exact_mut(columns).enumerate() {
+                    fill_row(slab, row, line);
+                }
             }
         };
         match self.method {
@@ -196,14 +191,13 @@ impl ConvolutionLayer {
             Method::Direct { .. } => slabs.copy_from_slice(weights),
             Method::Winograd { .. } => transform_weight_gradient(weights, &mut slabs),
         }
-        for (index, value) in slabs.iter().enumerate() {
-            let (slab, rest) = (
-                index / (self.src.channels * columns),
-                index % (self.src.channels * columns),
-            );
-            let (input, output) = (rest / columns, rest % columns);
-            if output < self.dst.channels {
-                gradients[self.weight_at(input, output, slab)] += value;
+        let [input_step, output_step] = self.strides();
+        for (slab, rest) in slabs.chunks_exact(self.src.channels * columns).enumerate() {
+            for (input, line) in rest.chunks_exact(columns).enumerate() {
+                let first = &mut gradients[self.weight_offset + input * input_step + slab..];
+                for (output, value) in line[..self.dst.channels].iter().enumerate() {
+                    first[output * output_step] += value;
+                }
             }
         }
         for (output, value) in bias[..self.dst.channels].iter().enumerate() {

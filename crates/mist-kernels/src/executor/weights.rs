@@ -1,5 +1,7 @@
 //! Parameters in the order of the kernels, and gradients on their way back.
 
+use rayon::prelude::*;
+
 use super::program::Program;
 use crate::buffer::Buffer;
 use crate::kernels::padded;
@@ -46,9 +48,11 @@ impl PackedLayout {
     /// Weights, biases and norms for the way forward.
     pub fn pack_forward(&self, program: &Program, parameters: &[f32]) -> Buffer {
         let mut packed = Buffer::zeros(self.forward_len);
-        for (layer, &start) in program.convolutions.iter().zip(&self.forward) {
-            layer.pack_forward(parameters, &mut packed[start..][..layer.forward_len()]);
-        }
+        let parts = split(&mut packed, &self.forward);
+        let layers = program.convolutions.par_iter().zip(parts);
+        layers.for_each(|(layer, part)| {
+            layer.pack_forward(parameters, &mut part[..layer.forward_len()]);
+        });
         for (norm, &start) in program.norms.iter().zip(&self.norms) {
             let channels = norm.channels;
             let values = &parameters[norm.scale_offset..][..2 * channels];
@@ -63,9 +67,11 @@ impl PackedLayout {
     /// Transposed weights for the way back.
     pub fn pack_backward(&self, program: &Program, parameters: &[f32]) -> Buffer {
         let mut packed = Buffer::zeros(self.backward_len);
-        for (layer, &start) in program.convolutions.iter().zip(&self.backward) {
-            layer.pack_backward(parameters, &mut packed[start..][..layer.backward_len()]);
-        }
+        let parts = split(&mut packed, &self.backward);
+        let layers = program.convolutions.par_iter().zip(parts);
+        layers.for_each(|(layer, part)| {
+            layer.pack_backward(parameters, &mut part[..layer.backward_len()]);
+        });
         packed
     }
 
@@ -89,4 +95,19 @@ impl PackedLayout {
             }
         }
     }
+}
+
+/// The parts that begin at `starts`, ascending from 0.
+fn split<'a>(packed: &'a mut [f32], starts: &[usize]) -> Vec<&'a mut [f32]> {
+    let mut rest = packed;
+    let mut parts = Vec::with_capacity(starts.len());
+    for pair in starts.windows(2) {
+        let (part, after) = rest.split_at_mut(pair[1] - pair[0]);
+        parts.push(part);
+        rest = after;
+    }
+    if !starts.is_empty() {
+        parts.push(rest);
+    }
+    parts
 }

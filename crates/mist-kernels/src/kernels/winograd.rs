@@ -28,26 +28,30 @@ const KERNEL: [[f32; 3]; PATCH] = [
     [0.0, 0.0, 1.0],
 ];
 
+/// Weights that are transformed at once, so that the inner loops run over neighbours.
+const STRIP: usize = 16;
+
 /// Turns slabs `[3x3][in][out]` into `[36][in][out]`.
 pub(crate) fn transform_weights(slabs: &[f32], places: &mut [f32], flipped: bool) {
     let slab_len = slabs.len() / 9;
-    for (index, _) in slabs[..slab_len].iter().enumerate() {
-        let tap = |row: usize, column: usize| {
-            let slab = row * 3 + column;
-            slabs[if flipped { 8 - slab } else { slab } * slab_len + index]
-        };
-        let mut half = [[0.0f32; 3]; PATCH];
-        for (place, half) in half.iter_mut().enumerate() {
-            for (column, value) in half.iter_mut().enumerate() {
-                *value = (0..3)
-                    .map(|row| KERNEL[place][row] * tap(row, column))
-                    .sum();
+    for start in (0..slab_len).step_by(STRIP) {
+        let width = STRIP.min(slab_len - start);
+        let mut half = [[[0.0f32; STRIP]; 3]; PATCH];
+        for tap in 0..9 {
+            let from = if flipped { 8 - tap } else { tap };
+            let strip = &slabs[from * slab_len + start..][..width];
+            for (place, kernel) in KERNEL.iter().enumerate() {
+                add_scaled(&mut half[place][tap % 3], strip, kernel[tap / 3]);
             }
         }
         for (row, half) in half.iter().enumerate() {
             for (column, kernel) in KERNEL.iter().enumerate() {
-                let value: f32 = kernel.iter().zip(half).map(|(k, h)| k * h).sum();
-                places[(row * PATCH + column) * slab_len + index] = value;
+                let mut sums = [0.0f32; STRIP];
+                for (half, &factor) in half.iter().zip(kernel) {
+                    add_scaled(&mut sums, half, factor);
+                }
+                places[(row * PATCH + column) * slab_len + start..][..width]
+                    .copy_from_slice(&sums[..width]);
             }
         }
     }
@@ -56,22 +60,31 @@ pub(crate) fn transform_weights(slabs: &[f32], places: &mut [f32], flipped: bool
 /// Adds the gradient of `[36][in][out]` to that of `[3x3][in][out]`.
 pub(crate) fn transform_weight_gradient(places: &[f32], slabs: &mut [f32]) {
     let slab_len = slabs.len() / 9;
-    for index in 0..slab_len {
-        let mut half = [[0.0f32; PATCH]; 3];
-        for (tap, half) in half.iter_mut().enumerate() {
-            for (column, value) in half.iter_mut().enumerate() {
-                let at = |row: usize| places[(row * PATCH + column) * slab_len + index];
-                *value = (0..PATCH).map(|row| KERNEL[row][tap] * at(row)).sum();
+    for start in (0..slab_len).step_by(STRIP) {
+        let width = STRIP.min(slab_len - start);
+        let mut half = [[[0.0f32; STRIP]; PATCH]; 3];
+        for place in 0..PLACES {
+            let strip = &places[place * slab_len + start..][..width];
+            for (tap, half) in half.iter_mut().enumerate() {
+                add_scaled(&mut half[place % PATCH], strip, KERNEL[place / PATCH][tap]);
             }
         }
         for (row, half) in half.iter().enumerate() {
             for column in 0..3 {
-                let value: f32 = (0..PATCH)
-                    .map(|place| KERNEL[place][column] * half[place])
-                    .sum();
-                slabs[(row * 3 + column) * slab_len + index] += value;
+                let mut sums = [0.0f32; STRIP];
+                for (half, kernel) in half.iter().zip(&KERNEL) {
+                    add_scaled(&mut sums, half, kernel[column]);
+                }
+                let to = &mut slabs[(row * 3 + column) * slab_len + start..][..width];
+                add_scaled(to, &sums[..width], 1.0);
             }
         }
+    }
+}
+
+fn add_scaled(to: &mut [f32], from: &[f32], factor: f32) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += factor * from;
     }
 }
 
@@ -264,24 +277,34 @@ unsafe fn transform_source<V: Vector>(
         y as isize - tiling.frame as isize,
         x as isize - tiling.frame as isize,
     );
-    let base = src.as_ptr().wrapping_add(sample * side.len());
+    let inside = top >= 0
+        && left >= 0
+        && top + PATCH as isize <= side.height as isize
+        && left + PATCH as isize <= side.width as isize;
+    let corner = (sample * side.len()) as isize
+        + (top * side.width as isize + left) * side.channels as isize;
+    let corner = src.as_ptr().wrapping_offset(corner);
     for channel in (0..side.channels).step_by(V::LANES) {
         unsafe {
             let mut tile = [[V::splat(0.0); PATCH]; PATCH];
             for (row, line) in tile.iter_mut().enumerate() {
-                let y = top + row as isize;
-                if y < 0 || y >= side.height as isize {
-                    continue;
-                }
-                for (column, value) in line.iter_mut().enumerate() {
-                    let x = left + column as isize;
-                    if x >= 0 && x < side.width as isize {
-                        let pixel = (y as usize * side.width + x as usize) * side.channels;
-                        *value = V::load(base.add(pixel + channel));
+                let from = corner.wrapping_add(row * side.width * side.channels + channel);
+                if inside {
+                    for (column, value) in line.iter_mut().enumerate() {
+                        *value = V::load(from.wrapping_add(column * side.channels));
+                    }
+                } else {
+                    let y = top + row as isize;
+                    if y < 0 || y >= side.height as isize {
+                        continue;
+                    }
+                    for (column, value) in line.iter_mut().enumerate() {
+                        let x = left + column as isize;
+                        if x >= 0 && x < side.width as isize {
+                            *value = V::load(from.wrapping_add(column * side.channels));
+                        }
                     }
                 }
-            }
-            for line in &mut tile {
                 *line = source_line(*line);
             }
             for column in 0..PATCH {
@@ -408,24 +431,38 @@ impl Finish<'_> {
                         half[column] = value;
                     }
                 }
-                for (row, line) in half.into_iter().enumerate().take(rows) {
-                    for (column, value) in output_line(line).into_iter().enumerate().take(columns) {
-                        let at = corner + (row * side.width + column) * side.channels + channel;
-                        let to = dst.as_mut_ptr().add(at);
-                        let mut value = value;
-                        if let Some(bias) = self.bias {
-                            value = value.add(V::load(bias.as_ptr().add(channel)));
+                let whole = rows == TILE && columns == TILE;
+                for (row, line) in half.into_iter().enumerate() {
+                    if !whole && row >= rows {
+                        break;
+                    }
+                    let line = output_line(line);
+                    let at = corner + row * side.width * side.channels + channel;
+                    let to = dst.as_mut_ptr().add(at);
+                    for (column, value) in line.into_iter().enumerate() {
+                        if whole || column < columns {
+                            self.store(value, channel, to.add(column * side.channels));
                         }
-                        if self.accumulate {
-                            value = value.add(V::load(to));
-                        }
-                        if self.relu {
-                            value = value.max(V::splat(0.0));
-                        }
-                        value.store(to);
                     }
                 }
             }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store<V: Vector>(&self, value: V, channel: usize, to: *mut f32) {
+        unsafe {
+            let mut value = value;
+            if let Some(bias) = self.bias {
+                value = value.add(V::load(bias.as_ptr().add(channel)));
+            }
+            if self.accumulate {
+                value = value.add(V::load(to));
+            }
+            if self.relu {
+                value = value.max(V::splat(0.0));
+            }
+            value.store(to);
         }
     }
 }
