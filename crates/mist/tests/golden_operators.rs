@@ -13,7 +13,7 @@ mod support;
 use burn::tensor::{Device, Tensor};
 use mist::extract::{Extractor, ScoredKeypoint};
 use mist::heatmap::{LocalSoftmax, ScaleLevels, resize, scale_fusion};
-use mist::sample::{PatchGeometry, paste, sample};
+use mist::sample::{PatchGeometry, paste, paste_by_operations, sample, sample_by_operations};
 use mist::splat::{GaussianSplat, splat};
 use mist::{keypoints, loss};
 use support::{Golden, contract, family};
@@ -71,33 +71,37 @@ fn geometry(golden: &Golden, patch_px: usize) -> PatchGeometry {
 #[test]
 fn sampler() {
     let device = device();
-    for golden in family("sample_", 5) {
-        let images = golden.leaf::<4>("images", &device);
-        let points = golden.leaf::<3>("keypoints", &device);
-        let cotangent = golden.tensor::<5>("cotangent", &device);
-        let geometry = geometry(&golden, cotangent.dims()[4]);
-        let patches = sample(images.clone(), points.clone(), geometry).unwrap();
-        golden.expect("output", patches.clone());
-        let gradients = contract(patches, cotangent).backward();
-        golden.expect("grad_images", images.grad(&gradients).unwrap());
-        golden.expect("grad_keypoints", points.grad(&gradients).unwrap());
+    for operator in [sample, sample_by_operations] {
+        for golden in family("sample_", 5) {
+            let images = golden.leaf::<4>("images", &device);
+            let points = golden.leaf::<3>("keypoints", &device);
+            let cotangent = golden.tensor::<5>("cotangent", &device);
+            let geometry = geometry(&golden, cotangent.dims()[4]);
+            let patches = operator(images.clone(), points.clone(), geometry).unwrap();
+            golden.expect("output", patches.clone());
+            let gradients = contract(patches, cotangent).backward();
+            golden.expect("grad_images", images.grad(&gradients).unwrap());
+            golden.expect("grad_keypoints", points.grad(&gradients).unwrap());
+        }
     }
 }
 
 #[test]
 fn inverse_sampler() {
     let device = device();
-    for golden in family("paste_", 5) {
-        let patches = golden.leaf::<5>("patches", &device);
-        let points = golden.leaf::<3>("keypoints", &device);
-        let cotangent = golden.tensor::<4>("cotangent", &device);
-        let geometry = geometry(&golden, patches.dims()[4]);
-        let [.., height, width] = cotangent.dims();
-        let image = paste(patches.clone(), points.clone(), geometry, height, width).unwrap();
-        golden.expect("output", image.clone());
-        let gradients = contract(image, cotangent).backward();
-        golden.expect("grad_patches", patches.grad(&gradients).unwrap());
-        golden.expect("grad_keypoints", points.grad(&gradients).unwrap());
+    for operator in [paste, paste_by_operations] {
+        for golden in family("paste_", 5) {
+            let patches = golden.leaf::<5>("patches", &device);
+            let points = golden.leaf::<3>("keypoints", &device);
+            let cotangent = golden.tensor::<4>("cotangent", &device);
+            let geometry = geometry(&golden, patches.dims()[4]);
+            let [.., height, width] = cotangent.dims();
+            let image = operator(patches.clone(), points.clone(), geometry, height, width).unwrap();
+            golden.expect("output", image.clone());
+            let gradients = contract(image, cotangent).backward();
+            golden.expect("grad_patches", patches.grad(&gradients).unwrap());
+            golden.expect("grad_keypoints", points.grad(&gradients).unwrap());
+        }
     }
 }
 

@@ -232,38 +232,40 @@ fn the_last_row_and_column_are_read_and_keep_their_gradient() {
     let ramp: Vec<f64> = (0..30)
         .map(|i| (i % 6) as f64 + 10.0 * (i / 6) as f64)
         .collect();
-    let image = tensor(&ramp, [1, 1, 5, 6], &device);
     let geometry = PatchGeometry {
         base_box_px: 1.0,
         patch_px: 1,
     };
-    // The centres of the bottom-right and the top-left pixel.
-    let points = tensor(&[5.5, 4.5, 1.0, 0.5, 0.5, 1.0], [1, 2, 3], &device).require_grad();
-    let patches = sample(image, points.clone(), geometry).unwrap();
-    assert_eq!(host(patches.clone()), [45.0, 0.0]);
-    let gradients = patches.sum().backward();
-    let gradient = host(points.grad(&gradients).unwrap());
-    assert_eq!(&gradient[..2], [-45.0, -45.0], "towards the black outside");
-    assert_eq!(&gradient[3..5], [1.0, 10.0], "towards the next pixel");
+    // By operations in f64, fused in f32.
+    for dtype in [DType::F64, DType::F32] {
+        let image = tensor(&ramp, [1, 1, 5, 6], &device).cast(dtype);
+        // The centres of the bottom-right and the top-left pixel.
+        let points = tensor(&[5.5, 4.5, 1.0, 0.5, 0.5, 1.0], [1, 2, 3], &device);
+        let points = points.cast(dtype).require_grad();
+        let patches = sample(image, points.clone(), geometry).unwrap();
+        assert_eq!(host(patches.clone().cast(DType::F64)), [45.0, 0.0]);
+        let gradients = patches.sum().backward();
+        let gradient = host(points.grad(&gradients).unwrap().cast(DType::F64));
+        assert_eq!(&gradient[..2], [-45.0, -45.0], "towards the black outside");
+        assert_eq!(&gradient[3..5], [1.0, 10.0], "towards the next pixel");
+    }
 }
 
 #[test]
 fn boxes_far_outside_read_black_and_stay_finite() {
     let device = Device::flex().autodiff();
-    let image = Tensor::<4>::ones([1, 1, 5, 6], &device);
-    let far =
-        Tensor::<3>::from_data([[[1e6, -1e6, 1.0], [-50.0, 3.0, 1.4]]], &device).require_grad();
-    let patches = sample(image, far.clone(), GEOMETRY).unwrap();
-    let pasted = paste(patches.clone() + 1.0, far.clone(), GEOMETRY, 5, 6).unwrap();
-    let total = (patches.clone().sum() + pasted.sum()).backward();
-    assert_eq!(patches.sum().into_scalar::<f32>(), 0.0);
-    let gradient = far
-        .grad(&total)
-        .unwrap()
-        .into_data()
-        .try_to_vec::<f32>()
-        .unwrap();
-    assert!(gradient.iter().all(|value| value.is_finite()));
+    // By operations in f64, fused in f32.
+    for dtype in [DType::F64, DType::F32] {
+        let image = Tensor::<4>::ones([1, 1, 5, 6], &device).cast(dtype);
+        let far = Tensor::<3>::from_data([[[1e6, -1e6, 1.0], [-50.0, 3.0, 1.4]]], &device);
+        let far = far.cast(dtype).require_grad();
+        let patches = sample(image, far.clone(), GEOMETRY).unwrap();
+        let pasted = paste(patches.clone() + 1.0, far.clone(), GEOMETRY, 5, 6).unwrap();
+        let total = (patches.clone().sum() + pasted.sum()).backward();
+        assert_eq!(host(patches.sum().cast(DType::F64)), [0.0]);
+        let gradient = host(far.grad(&total).unwrap().cast(DType::F64));
+        assert!(gradient.iter().all(|value| value.is_finite()));
+    }
 }
 
 #[test]

@@ -102,10 +102,11 @@ mod tests {
     #[test]
     fn samples_meant_for_pixel_centres_have_no_fraction() {
         let mut axis = Axis::default();
-        for patch_px in 1..40 {
-            axis.place_patch(20.0, 1.0, (2 * patch_px) as f32, 2 * patch_px, 80);
+        for half_patch_px in 1..=20 {
+            let patch_px = 2 * half_patch_px;
+            axis.place_patch(20.0, 1.0, patch_px as f32, patch_px, 80);
             assert!(axis.fraction.iter().all(|&fraction| fraction == 0.0));
-            assert_eq!(axis.lower[0] + patch_px, 20 + MARGIN_PX);
+            assert_eq!(axis.lower[0] + half_patch_px, 20 + MARGIN_PX);
         }
     }
 

@@ -2,16 +2,19 @@
 //!
 //! Boxes are square and upright, so that bilinear interpolation is separable: with one matrix of hat weights per
 //! axis, `S(I, x) = A_y I A_x^T`, and S^-1 is the same with the roles of patch and image exchanged. Both are
-//! differentiable in keypoints, scale and image or patch, on every burn device and in f32 or f64.
+//! differentiable in keypoints, scale and image or patch, on every burn device and in f32 or f64. In f32 on the CPU
+//! the same is read by gathers of `mist_kernels`, without the matrices.
 
+mod fused;
 mod hat;
 mod paste;
 mod sampler;
 
-pub use paste::paste;
-pub use sampler::sample;
+pub use paste::{paste, paste_by_operations};
+pub use sampler::{sample, sample_by_operations};
 
 use burn::tensor::Tensor;
+use mist_kernels::sampler::Sizes;
 
 use crate::Error;
 
@@ -42,6 +45,18 @@ impl PatchGeometry {
             });
         }
         Ok(())
+    }
+
+    fn sizes(&self, [batch, instances, channels, height_px, width_px]: [usize; 5]) -> Sizes {
+        Sizes {
+            batch,
+            instances,
+            channels,
+            height_px,
+            width_px,
+            base_box_px: self.base_box_px,
+            patch_px: self.patch_px,
+        }
     }
 }
 

@@ -2,12 +2,13 @@
 
 use burn::tensor::{Tensor, TensorData};
 
+use super::fused::{self, Direction};
 use super::hat::hat_weights;
 use super::{PatchGeometry, check_keypoints, split_keypoints};
 use crate::Error;
 
 /// `sum_k S^-1(P_k, x_k)`: every pixel of the image reads every patch by bilinear interpolation; beyond a patch all
-/// is zero.
+/// is zero. Fused by `mist_kernels` for f32 on the CPU, else [`paste_by_operations`].
 ///
 /// # Shapes
 /// - `patches`: `[batch, K, channels, patch_px, patch_px]`
@@ -23,17 +24,28 @@ pub fn paste(
     height_px: usize,
     width_px: usize,
 ) -> Result<Tensor<4>, Error> {
-    geometry.check()?;
-    let [batch, patch_count, channels, patch_height, patch_width] = patches.dims();
-    let instances = check_keypoints(&keypoints, batch)?;
-    let patch = geometry.patch_px;
-    if [patch_count, patch_height, patch_width] != [instances, patch, patch] {
-        return Err(Error::Mismatch {
-            what: "patches per image, patch height and width",
-            expected: vec![instances, patch, patch],
-            actual: vec![patch_count, patch_height, patch_width],
-        });
+    if !fused::can_run(&patches, &keypoints) {
+        return paste_by_operations(patches, keypoints, geometry, height_px, width_px);
     }
+    let [batch, instances, channels] = check(&patches, &keypoints, geometry)?;
+    let sizes = geometry.sizes([batch, instances, channels, height_px, width_px]);
+    Ok(fused::run(patches, keypoints, Direction::Paste, sizes))
+}
+
+/// [`paste`] by matrix products of burn: what the fused kernels are held against, and the way on other devices and in
+/// f64. Shapes and errors are the same.
+///
+/// # Errors
+/// When the shapes do not belong together.
+pub fn paste_by_operations(
+    patches: Tensor<5>,
+    keypoints: Tensor<3>,
+    geometry: PatchGeometry,
+    height_px: usize,
+    width_px: usize,
+) -> Result<Tensor<4>, Error> {
+    let [batch, instances, channels] = check(&patches, &keypoints, geometry)?;
+    let patch = geometry.patch_px;
     let [x, y, side] = split_keypoints(keypoints, geometry.base_box_px);
     let side = side.clamp_min(f32::MIN_POSITIVE);
     let in_patch = |pixels: usize, centre: Tensor<3>| {
@@ -59,6 +71,26 @@ pub fn paste(
         .matmul(widened)
         .reshape([batch, height_px, channels, width_px])
         .permute([0, 2, 1, 3]))
+}
+
+/// Batch, K and channels.
+fn check(
+    patches: &Tensor<5>,
+    keypoints: &Tensor<3>,
+    geometry: PatchGeometry,
+) -> Result<[usize; 3], Error> {
+    geometry.check()?;
+    let [batch, patch_count, channels, height, width] = patches.dims();
+    let instances = check_keypoints(keypoints, batch)?;
+    let patch = geometry.patch_px;
+    if [patch_count, height, width] != [instances, patch, patch] {
+        return Err(Error::Mismatch {
+            what: "patches per image, patch height and width",
+            expected: vec![instances, patch, patch],
+            actual: vec![patch_count, height, width],
+        });
+    }
+    Ok([batch, instances, channels])
 }
 
 /// `[1, 1, pixels]`.

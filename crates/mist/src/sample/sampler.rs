@@ -2,11 +2,13 @@
 
 use burn::tensor::{Tensor, TensorData};
 
+use super::fused::{self, Direction};
 use super::hat::hat_weights;
 use super::{PatchGeometry, check_keypoints, split_keypoints};
 use crate::Error;
 
-/// `{P_k} = S(I, {x_k})` with bilinear interpolation; beyond the image all is zero.
+/// `{P_k} = S(I, {x_k})` with bilinear interpolation; beyond the image all is zero. Fused by
+/// `mist_kernels` for f32 on the CPU, else [`sample_by_operations`].
 ///
 /// # Shapes
 /// - `images`: `[batch, channels, height, width]`
@@ -16,6 +18,26 @@ use crate::Error;
 /// # Errors
 /// When the shapes do not belong together.
 pub fn sample(
+    images: Tensor<4>,
+    keypoints: Tensor<3>,
+    geometry: PatchGeometry,
+) -> Result<Tensor<5>, Error> {
+    if !fused::can_run(&images, &keypoints) {
+        return sample_by_operations(images, keypoints, geometry);
+    }
+    let [batch, channels, height_px, width_px] = images.dims();
+    geometry.check()?;
+    let instances = check_keypoints(&keypoints, batch)?;
+    let sizes = geometry.sizes([batch, instances, channels, height_px, width_px]);
+    Ok(fused::run(images, keypoints, Direction::Sample, sizes))
+}
+
+/// [`sample`] by matrix products of burn: what the fused kernels are held against, and the way on other devices and in
+/// f64. Shapes and errors are the same.
+///
+/// # Errors
+/// When the shapes do not belong together.
+pub fn sample_by_operations(
     images: Tensor<4>,
     keypoints: Tensor<3>,
     geometry: PatchGeometry,
