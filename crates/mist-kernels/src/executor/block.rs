@@ -6,9 +6,12 @@ use super::store::Pool;
 use super::weights::PackedLayout;
 use crate::buffer::Buffer;
 use crate::kernels::elementwise::{AddRelu, AddToSkip, Crop, MaskPositive};
-use crate::kernels::norm::{Moments, Norm, NormGradient};
+use crate::kernels::norm::{
+    ApplyNorm, Moments, NormGradient, Rectifier, SampleMoments, affine_form,
+};
 use crate::kernels::padded;
 use crate::kernels::pool::{MaxPool, MaxPoolGradient};
+use crate::kernels::winograd::OnLoad;
 use crate::simd::Isa;
 
 /// What every block of one call shares.
@@ -25,7 +28,20 @@ pub(super) struct Context<'a> {
 pub(super) struct Block {
     pub samples: usize,
     pub values: Vec<Option<Buffer>>,
+    /// By norm step, one per sample.
     pub moments: Vec<Vec<Moments>>,
+    /// By norm step, the same norms as factors and offsets.
+    pub affine: Vec<Vec<f32>>,
+}
+
+impl Block {
+    /// The map of a value, `length` values long; empty if it is not there.
+    fn map(&self, value: ValueId, length: usize) -> &[f32] {
+        match &self.values[value] {
+            Some(buffer) => &buffer[..length],
+            None => &[],
+        }
+    }
 }
 
 /// Which maps outlive their last use.
@@ -47,7 +63,7 @@ impl Context<'_> {
         let mut scratch = self.scratch();
         for (index, step) in self.program.steps.iter().enumerate() {
             self.step(block, *step, &mut scratch);
-            for value in [Some(step.src), skip_of(step)].into_iter().flatten() {
+            for value in [Some(step.src), step.skip()].into_iter().flatten() {
                 let done = self.program.last_use[value] == index;
                 let kept = match keep {
                     Keep::Output => false,
@@ -68,7 +84,7 @@ impl Context<'_> {
     pub fn restore(&self, block: &mut Block) {
         let mut scratch = self.scratch();
         for step in &self.program.steps {
-            if block.values[step.dst].is_none() {
+            if block.values[step.dst].is_none() && !self.program.deferred[step.dst] {
                 self.step(block, *step, &mut scratch);
             }
         }
@@ -78,13 +94,24 @@ impl Context<'_> {
     fn scratch(&self) -> Buffer {
         let scratch_len = |layer: &super::convolution::ConvolutionLayer| layer.scratch_len();
         let length = self.program.convolutions.iter().map(scratch_len).max();
-        let norms = self
-            .program
-            .norms
-            .iter()
-            .map(|norm| 2 * padded(norm.channels));
-        self.pool
-            .take(length.unwrap_or(0).max(norms.max().unwrap_or(0)))
+        self.pool.take(length.unwrap_or(0))
+    }
+
+    /// A value as a convolution reads it: a deferred norm is its source and what to do on load.
+    fn source<'a>(&self, block: &'a Block, value: ValueId) -> (&'a [f32], Option<OnLoad<'a>>) {
+        let samples = block.samples;
+        if self.program.deferred[value]
+            && let Step {
+                src,
+                action: Action::Normalise { moments, relu, .. },
+                ..
+            } = self.program.steps[value - 1]
+        {
+            let affine = &block.affine[moments];
+            let on_load = OnLoad { affine, relu };
+            return (block.map(src, self.len(src, samples)), Some(on_load));
+        }
+        (block.map(value, self.len(value, samples)), None)
     }
 
     fn is_convolved(&self, value: ValueId) -> bool {
@@ -113,14 +140,16 @@ impl Context<'_> {
 
     fn step(&self, block: &mut Block, step: Step, scratch: &mut Buffer) {
         let samples = block.samples;
+        if let Action::Normalise { layer, moments, .. } = step.action {
+            self.find_moments(block, step.src, layer, moments);
+            if self.program.deferred[step.dst] {
+                return;
+            }
+        }
         let mut dst = self.pool.take(self.len(step.dst, samples));
         let to = &mut dst[..self.len(step.dst, samples)];
-        let empty = Buffer::default();
-        let map = |value: ValueId| {
-            let buffer = block.values[value].as_ref().unwrap_or(&empty);
-            &buffer[..self.len(value, samples)]
-        };
-        let src = map(step.src);
+        let map = |value: ValueId| block.map(value, self.len(value, samples));
+        let (src, on_load) = self.source(block, step.src);
         let [from, out] = [step.src, step.dst].map(|value| self.program.values[value]);
         match step.action {
             Action::Convolve { layer, relu } => {
@@ -131,43 +160,29 @@ impl Context<'_> {
                 let pass = Pass {
                     samples,
                     from: src,
+                    on_load,
                     to,
                     scratch,
                 };
                 convolution.forward(self.isa, pass, packed, relu);
             }
             Action::Normalise {
-                layer,
                 moments,
                 skip,
                 relu,
+                ..
             } => {
-                let (scale, shift) = self.norm_parameters(layer);
-                let mut found = std::mem::take(&mut block.moments[moments]);
-                let moments_known = found.len() == samples;
-                found.resize(samples, Moments::default());
-                let skip_map = |skip: Skip| {
-                    let buffer = block.values[skip.value].as_ref().unwrap_or(&empty);
-                    &buffer[..self.len(skip.value, samples)]
-                };
-                let src = block.values[step.src].as_ref().unwrap_or(&empty);
-                let kernel = Norm {
+                let kernel = ApplyNorm {
                     crop: self.crop(step.dst, skip.map_or(0, |skip| skip.frame)),
                     samples,
-                    real_channels: out.channels,
-                    src: &src[..self.len(step.src, samples)],
-                    skip: skip.map(skip_map),
+                    src,
+                    skip: skip.map(|skip| map(skip.value)),
                     dst: to,
-                    scale,
-                    shift,
+                    affine: &block.affine[moments],
                     relu,
-                    moments: &mut found,
-                    moments_known,
-                    scratch: &mut scratch[..],
                 };
-                // SAFETY: the kernel indexes its slices with checks or inside rows it has checked.
+                // SAFETY: the kernel slices every row with checks and stays inside it.
                 unsafe { self.isa.launch(out.side.channels, kernel) };
-                block.moments[moments] = found;
             }
             Action::AddRelu { skip } => {
                 let kernel = AddRelu {
@@ -204,6 +219,27 @@ impl Context<'_> {
         block.values[step.dst] = Some(dst);
     }
 
+    /// Fills in the moments of a norm step, unless they are known, and its affine form.
+    fn find_moments(&self, block: &mut Block, src: ValueId, layer: usize, moments: usize) {
+        let samples = block.samples;
+        if block.moments[moments].len() == samples {
+            return;
+        }
+        let value = self.program.values[src];
+        let mut found = vec![Moments::default(); samples];
+        let kernel = SampleMoments {
+            crop: self.crop(src, 0),
+            real_channels: value.channels,
+            src: block.map(src, self.len(src, samples)),
+            moments: &mut found,
+        };
+        // SAFETY: rows are sliced with checks.
+        unsafe { self.isa.launch(value.side.channels, kernel) };
+        let (scale, shift) = self.norm_parameters(layer);
+        affine_form(&found, scale, shift, &mut block.affine[moments]);
+        block.moments[moments] = found;
+    }
+
     /// Carries the gradient of the output back through the block. Adds parameter gradients to `packed` where given
     /// and returns the gradient of the first map where wanted.
     pub fn backward(
@@ -226,11 +262,7 @@ impl Context<'_> {
             };
             let needed = wants_input || step.src != 0;
             let [from, out] = [step.src, step.dst].map(|value| self.program.values[value]);
-            let empty = Buffer::default();
-            let map = |value: ValueId| {
-                let buffer = block.values[value].as_ref().unwrap_or(&empty);
-                &buffer[..self.len(value, samples)]
-            };
+            let map = |value: ValueId| block.map(value, self.len(value, samples));
             let len = self.len(step.dst, samples);
             match step.action {
                 Action::Convolve { layer, relu } => {
@@ -241,7 +273,8 @@ impl Context<'_> {
                     if let Some(packed) = packed.as_deref_mut() {
                         let start = self.layout.forward[layer];
                         let packed = &mut packed[start..][..convolution.forward_len()];
-                        let (src, gradient) = (map(step.src), &gradient[..len]);
+                        let src = self.source(block, step.src);
+                        let gradient = &gradient[..len];
                         convolution.weight_gradient(
                             self.isa,
                             samples,
@@ -262,6 +295,7 @@ impl Context<'_> {
                         let pass = Pass {
                             samples,
                             from: &gradient[..len],
+                            on_load: None,
                             to: &mut to[..length],
                             scratch: &mut scratch[..],
                         };
@@ -301,8 +335,13 @@ impl Context<'_> {
                         src: map(step.src),
                         moments: &block.moments[moments],
                         scale,
+                        affine: &block.affine[moments],
                         gradient: &mut gradient[..len],
-                        rectified: relu.then(|| map(step.dst)),
+                        rectifier: match relu {
+                            false => Rectifier::Absent,
+                            true if self.program.deferred[step.dst] => Rectifier::Recomputed,
+                            true => Rectifier::Output(map(step.dst)),
+                        },
                         skip_gradient: skip_gradient
                             .as_mut()
                             .map(|(_, buffer, length)| &mut buffer[..*length]),
@@ -439,15 +478,5 @@ impl Context<'_> {
             );
             self.pool.give(gradient);
         }
-    }
-}
-
-fn skip_of(step: &Step) -> Option<ValueId> {
-    match step.action {
-        Action::AddRelu { skip }
-        | Action::Normalise {
-            skip: Some(skip), ..
-        } => Some(skip.value),
-        _ => None,
     }
 }

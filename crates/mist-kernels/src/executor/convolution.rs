@@ -6,7 +6,7 @@ use crate::kernels::elementwise::ChannelSums;
 use crate::kernels::outer::WeightGradient;
 use crate::kernels::run::RunPlan;
 use crate::kernels::winograd::{
-    PLACES, Tiling, WinogradConvolution, WinogradWeightGradient, transform_weight_gradient,
+    OnLoad, PLACES, Tiling, WinogradConvolution, WinogradWeightGradient, transform_weight_gradient,
     transform_weights,
 };
 use crate::network::Padding;
@@ -88,6 +88,11 @@ impl ConvolutionLayer {
             weight_offset: offsets[0],
             bias_offset: offsets[1],
         }
+    }
+
+    /// Whether it can apply a norm while it reads its source.
+    pub fn normalises_on_load(&self) -> bool {
+        matches!(self.method, Method::Winograd { .. })
     }
 
     fn stored_slabs(&self) -> usize {
@@ -237,6 +242,7 @@ impl ConvolutionLayer {
                         tiling: *forward,
                         samples: pass.samples,
                         src: pass.from,
+                        on_load: pass.on_load,
                         dst: pass.to,
                         weights,
                         in_channels: self.src.channels,
@@ -281,6 +287,7 @@ impl ConvolutionLayer {
                         tiling: *backward,
                         samples: pass.samples,
                         src: pass.from,
+                        on_load: None,
                         dst: pass.to,
                         weights: packed,
                         in_channels: self.dst.channels,
@@ -299,7 +306,7 @@ impl ConvolutionLayer {
         &self,
         isa: Isa,
         samples: usize,
-        src: &[f32],
+        (src, on_load): (&[f32], Option<OnLoad<'_>>),
         gradient: &[f32],
         packed: &mut [f32],
         scratch: &mut [f32],
@@ -330,6 +337,7 @@ impl ConvolutionLayer {
                         tiling: *forward,
                         samples,
                         src,
+                        on_load,
                         gradient,
                         weights,
                         in_channels: self.src.channels,
@@ -353,6 +361,8 @@ impl ConvolutionLayer {
 pub(super) struct Pass<'a> {
     pub samples: usize,
     pub from: &'a [f32],
+    /// What is done to the source while it is read.
+    pub on_load: Option<OnLoad<'a>>,
     pub to: &'a mut [f32],
     pub scratch: &'a mut [f32],
 }

@@ -340,12 +340,12 @@ impl Executor {
         let mut values = Vec::new();
         values.resize_with(self.program.values.len(), || None);
         values[0] = Some(first);
-        let mut block_moments = Vec::new();
-        block_moments.resize_with(self.program.norm_steps, Vec::new);
+        let norm_steps = self.program.norm_steps;
         Block {
             samples,
             values,
-            moments: block_moments,
+            moments: vec![Vec::new(); norm_steps],
+            affine: vec![Vec::new(); norm_steps],
         }
     }
 

@@ -67,6 +67,19 @@ pub(super) struct Step {
     pub action: Action,
 }
 
+impl Step {
+    /// The skipped map that the step adds.
+    pub fn skip(&self) -> Option<ValueId> {
+        match self.action {
+            Action::AddRelu { skip }
+            | Action::Normalise {
+                skip: Some(skip), ..
+            } => Some(skip.value),
+            _ => None,
+        }
+    }
+}
+
 /// The steps after the stem; value 0 is the stem's output.
 pub(super) struct Program {
     pub values: Vec<Value>,
@@ -77,6 +90,8 @@ pub(super) struct Program {
     pub norm_steps: usize,
     /// The last step that reads each value.
     pub last_use: Vec<usize>,
+    /// Norms that are never written out: the convolution that reads them applies them on the way in.
+    pub deferred: Vec<bool>,
 }
 
 impl Program {
@@ -130,6 +145,7 @@ impl Builder {
             norms: Vec::new(),
             norm_steps: 0,
             last_use: Vec::new(),
+            deferred: Vec::new(),
         };
         Self { program }
     }
@@ -285,16 +301,33 @@ impl Builder {
         let mut last_use = vec![0; self.program.values.len()];
         for (index, step) in self.program.steps.iter().enumerate() {
             last_use[step.src] = index;
-            if let Action::AddRelu { skip }
-            | Action::Normalise {
-                skip: Some(skip), ..
-            } = step.action
-            {
-                last_use[skip.value] = index;
+            if let Some(skip) = step.skip() {
+                last_use[skip] = index;
+            }
+        }
+        let mut deferred = vec![false; self.program.values.len()];
+        for step in &self.program.steps {
+            let plain = matches!(step.action, Action::Normalise { skip: None, .. });
+            if let Some(reader) = self.only_reader(step.dst).filter(|_| plain) {
+                deferred[step.dst] = true;
+                last_use[step.src] = last_use[step.src].max(reader);
             }
         }
         self.program.last_use = last_use;
+        self.program.deferred = deferred;
         self.program
+    }
+
+    /// The step that reads a value, if it is the only one and can apply a norm while reading.
+    fn only_reader(&self, value: ValueId) -> Option<usize> {
+        let steps = self.program.steps.iter().enumerate();
+        let mut readers = steps.filter(|(_, step)| step.src == value || step.skip() == Some(value));
+        let (index, reader) = readers.next()?;
+        let Action::Convolve { layer, .. } = reader.action else {
+            return None;
+        };
+        let able = self.program.convolutions[layer].normalises_on_load();
+        (able && readers.next().is_none()).then_some(index)
     }
 }
 

@@ -11,45 +11,66 @@ pub(crate) struct Moments {
     pub rate: f32,
 }
 
-/// `dst = scale * (src - mean) * rate + shift [+ skip]`, then a rectifier if asked for; keeps the moments.
-pub(crate) struct Norm<'a> {
+/// Finds the moments of each sample.
+pub(crate) struct SampleMoments<'a> {
     pub crop: Crop,
-    pub samples: usize,
     /// Channels without padding.
     pub real_channels: usize,
     pub src: &'a [f32],
-    pub skip: Option<&'a [f32]>,
-    pub dst: &'a mut [f32],
-    /// Padded with zeros.
-    pub scale: &'a [f32],
-    pub shift: &'a [f32],
-    pub relu: bool,
     pub moments: &'a mut [Moments],
-    /// Whether the moments are already those of `src`.
-    pub moments_known: bool,
-    /// Room for two values per padded channel.
-    pub scratch: &'a mut [f32],
 }
 
-impl Kernel for Norm<'_> {
+impl Kernel for SampleMoments<'_> {
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let (len, row) = (self.crop.len(), self.crop.row());
+        let values = (self.crop.height * self.crop.width * self.real_channels) as f64;
+        for (src, found) in self.src.chunks_exact(len).zip(self.moments) {
+            *found = unsafe { moments::<V>(src, row, values) };
+        }
+    }
+}
+
+/// Writes the norm as `value * factor + offset`: per sample all factors, then all offsets.
+pub(crate) fn affine_form(
+    moments: &[Moments],
+    scale: &[f32],
+    shift: &[f32],
+    affine: &mut Vec<f32>,
+) {
+    affine.clear();
+    for Moments { mean, rate } in moments {
+        affine.extend(scale.iter().map(|scale| scale * rate));
+        affine.extend(
+            scale
+                .iter()
+                .zip(shift)
+                .map(|(scale, shift)| shift - mean * (scale * rate)),
+        );
+    }
+}
+
+/// `dst = src * factor + offset [+ skip]`, then a rectifier if asked for.
+pub(crate) struct ApplyNorm<'a> {
+    pub crop: Crop,
+    pub samples: usize,
+    pub src: &'a [f32],
+    pub skip: Option<&'a [f32]>,
+    pub dst: &'a mut [f32],
+    /// See [`affine_form`].
+    pub affine: &'a [f32],
+    pub relu: bool,
+}
+
+impl Kernel for ApplyNorm<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         let crop = self.crop;
         let (len, row, channels) = (crop.len(), crop.row(), crop.channels);
-        let values = (crop.height * crop.width * self.real_channels) as f64;
-        let (factors, offsets) = self.scratch[..2 * channels].split_at_mut(channels);
         for sample in 0..self.samples {
-            let src = &self.src[sample * len..][..len];
-            if !self.moments_known {
-                self.moments[sample] = unsafe { moments::<V>(src, row, values) };
-            }
-            let Moments { mean, rate } = self.moments[sample];
-            for channel in 0..channels {
-                factors[channel] = self.scale[channel] * rate;
-                offsets[channel] = self.shift[channel] - mean * factors[channel];
-            }
+            let affine = self.affine[sample * 2 * channels..][..2 * channels].as_ptr();
             for y in 0..crop.height {
-                let line = src[y * row..][..row].as_ptr();
+                let line = self.src[sample * len + y * row..][..row].as_ptr();
                 let to = self.dst[sample * len + y * row..][..row].as_mut_ptr();
                 let skip = match self.skip {
                     Some(skip) => {
@@ -59,8 +80,8 @@ impl Kernel for Norm<'_> {
                 };
                 for channel in (0..channels).step_by(V::LANES) {
                     unsafe {
-                        let factor = V::load(factors.as_ptr().add(channel));
-                        let offset = V::load(offsets.as_ptr().add(channel));
+                        let factor = V::load(affine.add(channel));
+                        let offset = V::load(affine.add(channels + channel));
                         let floor = V::splat(if self.relu { 0.0 } else { f32::NEG_INFINITY });
                         let mut at = channel;
                         while at < row {
@@ -119,6 +140,17 @@ unsafe fn total<V: Vector>(chains: [V; 4]) -> f32 {
     unsafe { chains[0].add(chains[1]).add(chains[2].add(chains[3])).sum() }
 }
 
+/// What followed the norm.
+#[derive(Clone, Copy)]
+pub(crate) enum Rectifier<'a> {
+    /// Nothing.
+    Absent,
+    /// A rectifier whose output was kept.
+    Output(&'a [f32]),
+    /// A rectifier whose output was not: the norm's value is computed again.
+    Recomputed,
+}
+
 /// The way back: turns the gradient of the norm's output into that of its input, in place, adds up the gradients of
 /// scale and shift, and passes the rectified gradient on to the skipped map.
 pub(crate) struct NormGradient<'a> {
@@ -128,9 +160,10 @@ pub(crate) struct NormGradient<'a> {
     pub src: &'a [f32],
     pub moments: &'a [Moments],
     pub scale: &'a [f32],
+    /// See [`affine_form`].
+    pub affine: &'a [f32],
     pub gradient: &'a mut [f32],
-    /// The rectified output, where a rectifier followed.
-    pub rectified: Option<&'a [f32]>,
+    pub rectifier: Rectifier<'a>,
     /// Gradient of the skipped map, overwritten.
     pub skip_gradient: Option<&'a mut [f32]>,
     pub scale_gradient: &'a mut [f32],
@@ -146,24 +179,31 @@ impl Kernel for NormGradient<'_> {
         for sample in 0..self.samples {
             let src = self.src[sample * len..][..len].as_ptr();
             let gradient = self.gradient[sample * len..][..len].as_mut_ptr();
-            let rectified = match self.rectified {
-                Some(map) => map[sample * len..][..len].as_ptr(),
-                None => std::ptr::null(),
+            let rectified = match self.rectifier {
+                Rectifier::Output(map) => map[sample * len..][..len].as_ptr(),
+                Rectifier::Absent | Rectifier::Recomputed => std::ptr::null(),
             };
+            let recomputed = matches!(self.rectifier, Rectifier::Recomputed);
+            let affine = self.affine[sample * 2 * channels..][..2 * channels].as_ptr();
             let Moments { mean, rate } = self.moments[sample];
             let (mut total, mut total_projected) = (0.0f64, 0.0f64);
             for channel in (0..channels).step_by(V::LANES) {
                 unsafe {
                     let zero = V::splat(0.0);
+                    let gate_factor = V::load(affine.add(channel));
+                    let gate_offset = V::load(affine.add(channels + channel));
                     let (mut sums, mut projected) = ([zero; 2], [zero; 2]);
                     let mut at = channel;
                     let mut chain = 0;
                     while at < len {
                         let mut g = V::load(gradient.add(at));
+                        let value = V::load(src.add(at));
                         if !rectified.is_null() {
                             g = g.where_positive(V::load(rectified.add(at)));
+                        } else if recomputed {
+                            g = g.where_positive(value.mul_add(gate_factor, gate_offset));
                         }
-                        let centred = V::load(src.add(at)).sub(V::splat(mean));
+                        let centred = value.sub(V::splat(mean));
                         sums[chain] = sums[chain].add(g);
                         projected[chain] = g.mul_add(centred, projected[chain]);
                         chain ^= 1;
@@ -201,7 +241,8 @@ impl Kernel for NormGradient<'_> {
                     let present = self.real_channels.saturating_sub(channel).min(V::LANES);
                     real[..present].fill(1.0);
                     let real = V::load(real.as_ptr());
-                    let factor = V::load(self.scale.as_ptr().add(channel)).mul(V::splat(rate));
+                    let factor = V::load(affine.add(channel));
+                    let gate_offset = V::load(affine.add(channels + channel));
                     let (offset, slope) = (real.mul(V::splat(offset)), real.mul(V::splat(slope)));
                     for y in 0..crop.height {
                         let line = y * row;
@@ -209,13 +250,16 @@ impl Kernel for NormGradient<'_> {
                         while at < row {
                             let to = gradient.add(line + at);
                             let mut g = V::load(to);
+                            let value = V::load(src.add(line + at));
                             if !rectified.is_null() {
                                 g = g.where_positive(V::load(rectified.add(line + at)));
+                            } else if recomputed {
+                                g = g.where_positive(value.mul_add(factor, gate_offset));
                             }
                             if !skip.is_null() {
                                 g.store(skip.add(y * skip_pitch + at));
                             }
-                            let centred = V::load(src.add(line + at)).sub(V::splat(mean));
+                            let centred = value.sub(V::splat(mean));
                             g.mul_add(factor, centred.mul_add(slope, offset)).store(to);
                             at += channels;
                         }

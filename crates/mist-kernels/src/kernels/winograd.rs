@@ -129,11 +129,20 @@ impl Tiling {
     }
 }
 
+/// A norm, and perhaps a rectifier, applied to a source while it is read.
+#[derive(Clone, Copy)]
+pub(crate) struct OnLoad<'a> {
+    /// Per sample all factors, then all offsets.
+    pub affine: &'a [f32],
+    pub relu: bool,
+}
+
 /// `dst = src * weights + bias`.
 pub(crate) struct WinogradConvolution<'a> {
     pub tiling: Tiling,
     pub samples: usize,
     pub src: &'a [f32],
+    pub on_load: Option<OnLoad<'a>>,
     pub dst: &'a mut [f32],
     /// `[36][in][out]`, outputs padded.
     pub weights: &'a [f32],
@@ -158,7 +167,11 @@ impl Kernel for WinogradConvolution<'_> {
             for tile in 0..count {
                 unsafe {
                     let to = sources.as_mut_ptr().add(tile * c_in);
-                    transform_source::<V>(tiling, self.src, first + tile, to, batch * c_in);
+                    let source = Source {
+                        map: self.src,
+                        on_load: self.on_load,
+                    };
+                    source.transform::<V>(tiling, first + tile, to, batch * c_in);
                 }
             }
             for place in 0..PLACES {
@@ -214,6 +227,7 @@ pub(crate) struct WinogradWeightGradient<'a> {
     pub tiling: Tiling,
     pub samples: usize,
     pub src: &'a [f32],
+    pub on_load: Option<OnLoad<'a>>,
     pub gradient: &'a [f32],
     /// `[36][in][out]`.
     pub weights: &'a mut [f32],
@@ -234,7 +248,11 @@ impl Kernel for WinogradWeightGradient<'_> {
             for tile in 0..count {
                 unsafe {
                     let to = sources.as_mut_ptr().add(tile * c_in);
-                    transform_source::<V>(tiling, self.src, first + tile, to, batch * c_in);
+                    let source = Source {
+                        map: self.src,
+                        on_load: self.on_load,
+                    };
+                    source.transform::<V>(tiling, first + tile, to, batch * c_in);
                     let to = gradients.as_mut_ptr().add(tile * c_out);
                     transform_gradient::<V>(tiling, self.gradient, first + tile, to, batch * c_out);
                 }
@@ -262,58 +280,86 @@ impl Kernel for WinogradWeightGradient<'_> {
     }
 }
 
-/// `B^T d B` of one tile; place `p` is written at `to + p * place_step`.
-#[inline(always)]
-unsafe fn transform_source<V: Vector>(
-    tiling: Tiling,
-    src: &[f32],
-    tile: usize,
-    to: *mut f32,
-    place_step: usize,
-) {
-    let side = tiling.src;
-    let (sample, y, x) = tiling.place(tile);
-    let (top, left) = (
-        y as isize - tiling.frame as isize,
-        x as isize - tiling.frame as isize,
-    );
-    let inside = top >= 0
-        && left >= 0
-        && top + PATCH as isize <= side.height as isize
-        && left + PATCH as isize <= side.width as isize;
-    let corner = (sample * side.len()) as isize
-        + (top * side.width as isize + left) * side.channels as isize;
-    let corner = src.as_ptr().wrapping_offset(corner);
-    for channel in (0..side.channels).step_by(V::LANES) {
-        unsafe {
-            let mut tile = [[V::splat(0.0); PATCH]; PATCH];
-            for (row, line) in tile.iter_mut().enumerate() {
-                let from = corner.wrapping_add(row * side.width * side.channels + channel);
-                if inside {
-                    for (column, value) in line.iter_mut().enumerate() {
-                        *value = V::load(from.wrapping_add(column * side.channels));
-                    }
-                } else {
-                    let y = top + row as isize;
-                    if y < 0 || y >= side.height as isize {
-                        continue;
-                    }
-                    for (column, value) in line.iter_mut().enumerate() {
-                        let x = left + column as isize;
-                        if x >= 0 && x < side.width as isize {
+/// A map as a convolution reads it.
+struct Source<'a> {
+    map: &'a [f32],
+    on_load: Option<OnLoad<'a>>,
+}
+
+impl Source<'_> {
+    /// `B^T d B` of one tile; place `p` is written at `to + p * place_step`.
+    #[inline(always)]
+    unsafe fn transform<V: Vector>(
+        &self,
+        tiling: Tiling,
+        tile: usize,
+        to: *mut f32,
+        place_step: usize,
+    ) {
+        let side = tiling.src;
+        let (sample, y, x) = tiling.place(tile);
+        let (top, left) = (
+            y as isize - tiling.frame as isize,
+            x as isize - tiling.frame as isize,
+        );
+        let inside = top >= 0
+            && left >= 0
+            && top + PATCH as isize <= side.height as isize
+            && left + PATCH as isize <= side.width as isize;
+        let corner = (sample * side.len()) as isize
+            + (top * side.width as isize + left) * side.channels as isize;
+        let corner = self.map.as_ptr().wrapping_offset(corner);
+        let channels = side.channels;
+        let (affine, floor) = match self.on_load {
+            Some(on_load) => (
+                on_load.affine[sample * 2 * channels..][..2 * channels].as_ptr(),
+                if on_load.relu { 0.0 } else { f32::NEG_INFINITY },
+            ),
+            None => (std::ptr::null(), 0.0),
+        };
+        for channel in (0..side.channels).step_by(V::LANES) {
+            unsafe {
+                let floor = V::splat(floor);
+                let (mut factor, mut offset) = (floor, floor);
+                if !affine.is_null() {
+                    factor = V::load(affine.add(channel));
+                    offset = V::load(affine.add(channels + channel));
+                }
+                let mut tile = [[V::splat(0.0); PATCH]; PATCH];
+                for (row, line) in tile.iter_mut().enumerate() {
+                    let from = corner.wrapping_add(row * side.width * side.channels + channel);
+                    if inside {
+                        for (column, value) in line.iter_mut().enumerate() {
                             *value = V::load(from.wrapping_add(column * side.channels));
+                            if !affine.is_null() {
+                                *value = value.mul_add(factor, offset).max(floor);
+                            }
+                        }
+                    } else {
+                        let y = top + row as isize;
+                        if y < 0 || y >= side.height as isize {
+                            continue;
+                        }
+                        for (column, value) in line.iter_mut().enumerate() {
+                            let x = left + column as isize;
+                            if x >= 0 && x < side.width as isize {
+                                *value = V::load(from.wrapping_add(column * side.channels));
+                                if !affine.is_null() {
+                                    *value = value.mul_add(factor, offset).max(floor);
+                                }
+                            }
                         }
                     }
+                    *line = source_line(*line);
                 }
-                *line = source_line(*line);
-            }
-            for column in 0..PATCH {
-                let mut line = [V::splat(0.0); PATCH];
-                for (value, row) in line.iter_mut().zip(&tile) {
-                    *value = row[column];
-                }
-                for (row, value) in source_line(line).into_iter().enumerate() {
-                    value.store(to.add((row * PATCH + column) * place_step + channel));
+                for column in 0..PATCH {
+                    let mut line = [V::splat(0.0); PATCH];
+                    for (value, row) in line.iter_mut().zip(&tile) {
+                        *value = row[column];
+                    }
+                    for (row, value) in source_line(line).into_iter().enumerate() {
+                        value.store(to.add((row * PATCH + column) * place_step + channel));
+                    }
                 }
             }
         }
