@@ -130,6 +130,12 @@ pub struct Bench {
     /// Run PyTorch beside, round by round; `scripts/setup-python.sh` sets it up.
     #[arg(long)]
     pub against_pytorch: bool,
+    /// Measure how detection time grows with K, the image's side and the batch.
+    #[arg(long, conflicts_with_all = ["workloads", "against_pytorch", "scenes"])]
+    pub scaling: bool,
+    /// With --scaling: draw the curves into an SVG file.
+    #[arg(long, requires = "scaling", value_hint = ValueHint::FilePath)]
+    pub plot: Option<PathBuf>,
     /// The Python that has PyTorch.
     #[arg(long, default_value = ".venv/bin/python", env = "MIST_PYTHON", value_hint = ValueHint::FilePath)]
     pub python: PathBuf,

@@ -4,11 +4,14 @@ mod compare;
 mod machine;
 mod peer;
 mod report;
+mod scaling;
 mod scenes;
 mod timing;
 mod workloads;
 
 pub use workloads::Workload;
+
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use mist_kernels::simd::Isa;
@@ -27,7 +30,16 @@ pub fn run(command: &Bench, say: Say) -> Result<()> {
         command.workloads.clone()
     };
     let device = command.device.device()?;
-    let (json, lines) = if command.against_pytorch {
+    let (json, lines) = if command.scaling {
+        let curves = scaling::measure(&device, command.rounds, say)?;
+        if let Some(path) = &command.plot {
+            save(path, &scaling::to_svg(&curves))?;
+        }
+        (
+            serde_json::to_string_pretty(&curves)?,
+            scaling::to_lines(&curves),
+        )
+    } else if command.against_pytorch {
         let comparison = compare::run(&workloads, &device, command.rounds, &command.python, say)?;
         (
             serde_json::to_string_pretty(&comparison)?,
@@ -38,8 +50,7 @@ pub fn run(command: &Bench, say: Say) -> Result<()> {
         (serde_json::to_string_pretty(&figures)?, figures.to_lines())
     };
     if let Some(path) = &command.record {
-        std::fs::write(path, format!("{json}\n"))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        save(path, &format!("{json}\n"))?;
     }
     stdout::write(&if command.json {
         format!("{json}\n")
@@ -74,4 +85,8 @@ fn alone(
         figures,
         peak_memory_mb: machine::peak_memory_mb(),
     })
+}
+
+fn save(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

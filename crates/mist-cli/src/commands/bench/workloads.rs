@@ -180,13 +180,18 @@ fn train_step(device: &Device) -> Result<Box<dyn FnMut() -> Result<()>>> {
     }))
 }
 
-fn detect(device: &Device) -> Result<Box<dyn FnMut() -> Result<()>>> {
-    let detector = Detector {
+/// The official networks with untrained weights, ready to detect.
+pub fn official_detector(device: &Device) -> Result<Detector> {
+    Ok(Detector {
         heatmap: heatmap(device)?,
         classifier: NetworkModule::init(classifier_network()?, 1, device)?,
         extractor: Extractor::new(INSTANCES),
         geometry: PatchGeometry::mnist(),
-    };
+    })
+}
+
+fn detect(device: &Device) -> Result<Box<dyn FnMut() -> Result<()>>> {
+    let detector = official_detector(device)?;
     let batches: Vec<Tensor<4>> = (0..DETECTED / DETECTED_AT_ONCE)
         .map(|_| noise([DETECTED_AT_ONCE, 3, IMAGE_PX, IMAGE_PX], device))
         .collect();
