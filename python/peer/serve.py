@@ -40,15 +40,15 @@ class Server:
             "torch": torch.__version__,
             "threads": torch.get_num_threads(),
             "settings": settings.NAMES,
-            "lean_settings": settings.LEAN_NAMES,
             "workloads": list(workloads.WORKLOADS),
+            "workload_settings": {name: workloads.setting_names(name) for name in workloads.WORKLOADS},
         }
 
     def prepare(self, workload, setting):
         self.run = None
         torch._dynamo.reset()
         gc.collect()
-        run = workloads.build(workload, settings.Setting.named(setting))
+        run = workloads.build(workload, setting)
         for _ in range(WARM_UP_RUNS):
             run()
         self.run = run

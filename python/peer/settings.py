@@ -1,13 +1,15 @@
 """The ways to run a network in PyTorch that the comparison tries."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 ENGINES = ("eager", "channels_last", "compile")
 PRECISIONS = ("f32", "bf16")
 NAMES = [f"{engine}-{precision}" for precision in PRECISIONS for engine in ENGINES]
-LEAN_NAMES = [f"{name}-lean" for name in NAMES]
+# For work with both networks: the detector compiled, the classifier, which compiling may slow down, not.
+MIXED_NAMES = [f"mixed-{precision}" for precision in PRECISIONS]
+LEAN_NAMES = [f"{name}-lean" for name in NAMES + MIXED_NAMES]
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,16 @@ class Setting:
 
     @classmethod
     def named(cls, name):
-        if name not in NAMES + LEAN_NAMES:
+        if name not in NAMES + MIXED_NAMES + LEAN_NAMES:
             raise ValueError(f"unknown setting {name!r}")
         engine, precision, *lean = name.split("-")
         return cls(engine, precision, bool(lean))
+
+    def of_detector(self):
+        return replace(self, engine="compile") if self.engine == "mixed" else self
+
+    def of_classifier(self):
+        return replace(self, engine="channels_last") if self.engine == "mixed" else self
 
     def arrange(self, tensor):
         """The tensor in the memory layout that the networks read."""

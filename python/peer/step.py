@@ -32,9 +32,9 @@ class Trainer:
         self.classifier = classifier
         self.lean = setting.lean
         self.instances = instances
-        self.detect = setting.executor(detector)
-        self.classify = setting.executor(classifier)
-        self.local_softmax = setting.compiled(local_softmax)
+        self.detect = setting.of_detector().executor(detector)
+        self.classify = setting.of_classifier().executor(classifier)
+        self.local_softmax = setting.of_detector().compiled(local_softmax)
         self.detector_optimiser = torch.optim.Adam(detector.parameters(), lr=LEARNING_RATE, fused=True)
         self.task_optimiser = torch.optim.Adam(classifier.parameters(), lr=LEARNING_RATE, fused=True)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 import networks
+import settings
 from operators import BOX_PX, PATCH_PX, extract, local_softmax, sample
 from step import Trainer
 
@@ -85,9 +86,9 @@ def classifier_fwdbwd(sizes, setting):
 
 def detect(sizes, setting):
     """Images to labels and boxes (x, y, width, height) on the host, in the fastest batches."""
-    find = setting.executor(networks.detector().eval())
-    classify = setting.executor(networks.classifier().eval())
-    softmax = setting.compiled(local_softmax)
+    find = setting.of_detector().executor(networks.detector().eval())
+    classify = setting.of_classifier().executor(networks.classifier().eval())
+    softmax = setting.of_detector().compiled(local_softmax)
     images = sizes.images(sizes.detect_images)
 
     @torch.no_grad()
@@ -126,11 +127,17 @@ WORKLOADS = {
 }
 
 
-def build(name, setting, sizes=Sizes()):
+def setting_names(workload):
+    """The settings that make a difference to a workload."""
+    more = {"train_step": settings.MIXED_NAMES + settings.LEAN_NAMES, "detect": settings.MIXED_NAMES}
+    return settings.NAMES + more.get(workload, [])
+
+
+def build(workload, setting, sizes=Sizes()):
     """The workload as a function without arguments; the same numbers each time."""
-    if name not in WORKLOADS:
-        raise ValueError(f"unknown workload {name!r}")
-    if setting.lean and name != "train_step":
-        raise ValueError("only train_step has lean settings")
+    if workload not in WORKLOADS:
+        raise ValueError(f"unknown workload {workload!r}")
+    if setting not in setting_names(workload):
+        raise ValueError(f"{workload} has no setting {setting!r}")
     torch.manual_seed(SEED)
-    return WORKLOADS[name](sizes, setting)
+    return WORKLOADS[workload](sizes, settings.Setting.named(setting))
