@@ -163,7 +163,9 @@ impl Executor {
     ) -> Result<(Vec<f32>, Tape), ExecutorError> {
         let batch = self.check(parameters, images, statistics)?;
         let moments = self.stem.moments(images, statistics);
-        let packed = self.layout.pack_forward(&self.program, parameters);
+        let packed = self
+            .layout
+            .pack_forward(&self.program, parameters, &self.pool);
         let context = self.context(&packed);
         let mut outputs = vec![0.0; batch * self.output.len()];
         let samples = self.block_samples();
@@ -215,7 +217,9 @@ impl Executor {
             batch * self.output.len(),
         )?;
         let context = self.context(&tape.packed);
-        let weights = self.layout.pack_backward(&self.program, parameters);
+        let weights = self
+            .layout
+            .pack_backward(&self.program, parameters, &self.pool);
         let stem_len = self.program.values[0].side.len();
         let wants_stem = wanted.input || (wanted.parameters && tape.moments.is_some());
         let mut stem_gradients = vec![0.0; if wants_stem { batch * stem_len } else { 0 }];
@@ -229,11 +233,9 @@ impl Executor {
         let parts: Vec<Option<Buffer>> = jobs
             .par_chunks_mut(part_len)
             .map(|jobs| {
-                let mut packed = wanted.parameters.then(|| {
-                    let mut buffer = self.pool.take(self.layout.gradient_len());
-                    buffer.fill(0.0);
-                    buffer
-                });
+                let mut packed = wanted
+                    .parameters
+                    .then(|| self.pool.zeros(self.layout.gradient_len()));
                 for job in jobs {
                     context.restore(job.block);
                     let gradient = self.write_output_gradient(job.output_gradients);
@@ -251,6 +253,7 @@ impl Executor {
                 packed
             })
             .collect();
+        self.pool.give(weights);
         let mut gradients = wanted.parameters.then(|| vec![0.0; parameters.len()]);
         if let Some(gradients) = &mut gradients {
             self.sum_parts(parts, gradients);

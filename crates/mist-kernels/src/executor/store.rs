@@ -23,6 +23,13 @@ impl Pool {
         }
     }
 
+    /// A buffer of at least `length` zeros.
+    pub fn zeros(&self, length: usize) -> Buffer {
+        let mut buffer = self.take(length);
+        buffer.fill(0.0);
+        buffer
+    }
+
     /// Takes a buffer back.
     pub fn give(&self, buffer: Buffer) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);

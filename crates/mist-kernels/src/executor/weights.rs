@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::program::Program;
+use super::store::Pool;
 use crate::buffer::Buffer;
 use crate::kernels::padded;
 
@@ -46,8 +47,8 @@ impl PackedLayout {
     }
 
     /// Weights, biases and norms for the way forward.
-    pub fn pack_forward(&self, program: &Program, parameters: &[f32]) -> Buffer {
-        let mut packed = Buffer::zeros(self.forward_len);
+    pub fn pack_forward(&self, program: &Program, parameters: &[f32], pool: &Pool) -> Buffer {
+        let mut packed = pool.zeros(self.forward_len);
         let parts = split(&mut packed, &self.forward);
         let layers = program.convolutions.par_iter().zip(parts);
         layers.for_each(|(layer, part)| {
@@ -65,8 +66,8 @@ impl PackedLayout {
     }
 
     /// Transposed weights for the way back.
-    pub fn pack_backward(&self, program: &Program, parameters: &[f32]) -> Buffer {
-        let mut packed = Buffer::zeros(self.backward_len);
+    pub fn pack_backward(&self, program: &Program, parameters: &[f32], pool: &Pool) -> Buffer {
+        let mut packed = pool.zeros(self.backward_len);
         let parts = split(&mut packed, &self.backward);
         let layers = program.convolutions.par_iter().zip(parts);
         layers.for_each(|(layer, part)| {
