@@ -286,9 +286,17 @@ fn extreme_keypoints_are_safe() {
             assert!(finite.into_iter().all(f32::is_finite), "{place_px} {scale}");
         }
     }
-    case.keypoints.fill(f32::NAN);
-    let images = sampler::paste(&case.patches, &case.keypoints, &case.sizes).unwrap();
-    assert!(images.iter().all(|value| value.is_nan()), "NaN must show");
+    for coordinate in 0..3 {
+        for keypoint in case.keypoints.as_chunks_mut::<3>().0 {
+            *keypoint = [1.0; 3];
+            keypoint[coordinate] = f32::NAN;
+        }
+        let (points, sizes) = (&case.keypoints, &case.sizes);
+        let patches = sampler::sample(&case.images, points, sizes).unwrap();
+        assert!(patches.iter().all(|value| value.is_nan()), "NaN must show");
+        let images = sampler::paste(&case.patches, points, sizes).unwrap();
+        assert!(images.iter().any(|value| value.is_nan()), "NaN must show");
+    }
 }
 
 #[test]

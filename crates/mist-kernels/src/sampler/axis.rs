@@ -50,11 +50,11 @@ impl Axis {
     ) {
         self.clear();
         let patch = patch_px as f32;
-        let side_px = (scale * base_box_px).max(f32::MIN_POSITIVE);
-        let by_side = if scale * base_box_px < f32::MIN_POSITIVE {
-            0.0
+        let side_px = scale * base_box_px;
+        let (side_px, by_side) = if side_px < f32::MIN_POSITIVE {
+            (f32::MIN_POSITIVE, 0.0)
         } else {
-            base_box_px / side_px
+            (side_px, base_box_px / side_px)
         };
         self.by_centre = -patch / side_px;
         for index in 0..image_px {
@@ -86,12 +86,13 @@ impl Axis {
 
     /// Adds a sample; `position` counts pixels from the first one's centre.
     fn push(&mut self, position: f32, source_px: usize) {
-        let floor = position.floor();
-        let margin = MARGIN_PX as f32;
         // Beyond the source both neighbours are in the margin, which is black.
-        let lower = floor.clamp(-margin, source_px as f32) + margin;
-        self.lower.push(lower as usize);
-        self.fraction.push(position - floor);
+        let position = position.clamp(-(MARGIN_PX as f32), source_px as f32);
+        // `floor`, which is a slow call on some instruction sets.
+        let towards_zero = position as i32;
+        let lower = towards_zero - i32::from(towards_zero as f32 > position);
+        self.lower.push((lower + MARGIN_PX as i32) as usize);
+        self.fraction.push(position - lower as f32);
     }
 }
 
