@@ -45,7 +45,7 @@ impl Case {
 
     fn random(seed: u64) -> Self {
         let random = &mut ChaCha8Rng::seed_from_u64(seed);
-        let one_pixel = seed % 7 == 0;
+        let one_pixel = seed.is_multiple_of(7);
         let mut side = |most| {
             if one_pixel {
                 1
