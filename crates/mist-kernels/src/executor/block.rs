@@ -1,16 +1,14 @@
-//! A block of samples on its way through the program, forward and back.
+//! A block of samples on its way through the program.
 
 use super::convolution::Pass;
-use super::program::{Action, Program, Skip, Step, ValueId};
+use super::program::{Action, Program, Step, ValueId};
 use super::store::Pool;
 use super::weights::PackedLayout;
 use crate::buffer::Buffer;
-use crate::kernels::elementwise::{AddRelu, AddToSkip, Crop, MaskPositive};
-use crate::kernels::norm::{
-    ApplyNorm, Moments, NormGradient, Rectifier, SampleMoments, affine_form,
-};
+use crate::kernels::elementwise::{AddRelu, Crop};
+use crate::kernels::norm::{ApplyNorm, Moments, SampleMoments, affine_form};
 use crate::kernels::padded;
-use crate::kernels::pool::{MaxPool, MaxPoolGradient};
+use crate::kernels::pool::MaxPool;
 use crate::kernels::winograd::OnLoad;
 use crate::simd::Isa;
 
@@ -36,7 +34,7 @@ pub(super) struct Block {
 
 impl Block {
     /// The map of a value, `length` values long; empty if it is not there.
-    fn map(&self, value: ValueId, length: usize) -> &[f32] {
+    pub fn map(&self, value: ValueId, length: usize) -> &[f32] {
         match &self.values[value] {
             Some(buffer) => &buffer[..length],
             None => &[],
@@ -54,7 +52,7 @@ pub(super) enum Keep {
 }
 
 impl Context<'_> {
-    fn len(&self, value: ValueId, samples: usize) -> usize {
+    pub(super) fn len(&self, value: ValueId, samples: usize) -> usize {
         self.program.values[value].side.len() * samples
     }
 
@@ -91,14 +89,18 @@ impl Context<'_> {
         self.pool.give(scratch);
     }
 
-    fn scratch(&self) -> Buffer {
+    pub(super) fn scratch(&self) -> Buffer {
         let scratch_len = |layer: &super::convolution::ConvolutionLayer| layer.scratch_len();
         let length = self.program.convolutions.iter().map(scratch_len).max();
         self.pool.take(length.unwrap_or(0))
     }
 
     /// A value as a convolution reads it: a deferred norm is its source and what to do on load.
-    fn source<'a>(&self, block: &'a Block, value: ValueId) -> (&'a [f32], Option<OnLoad<'a>>) {
+    pub(super) fn source<'a>(
+        &self,
+        block: &'a Block,
+        value: ValueId,
+    ) -> (&'a [f32], Option<OnLoad<'a>>) {
         let samples = block.samples;
         if self.program.deferred[value]
             && let Step {
@@ -123,12 +125,12 @@ impl Context<'_> {
             )
     }
 
-    fn norm_parameters(&self, layer: usize) -> (&[f32], &[f32]) {
+    pub(super) fn norm_parameters(&self, layer: usize) -> (&[f32], &[f32]) {
         let channels = padded(self.program.norms[layer].channels);
         self.forward[self.layout.norms[layer]..][..2 * channels].split_at(channels)
     }
 
-    fn crop(&self, value: ValueId, frame: usize) -> Crop {
+    pub(super) fn crop(&self, value: ValueId, frame: usize) -> Crop {
         let side = self.program.values[value].side;
         Crop {
             height: side.height,
@@ -238,245 +240,5 @@ impl Context<'_> {
         let (scale, shift) = self.norm_parameters(layer);
         affine_form(&found, scale, shift, &mut block.affine[moments]);
         block.moments[moments] = found;
-    }
-
-    /// Carries the gradient of the output back through the block. Adds parameter gradients to `packed` where given
-    /// and returns the gradient of the first map where wanted.
-    pub fn backward(
-        &self,
-        block: &Block,
-        output_gradient: Buffer,
-        backward_weights: &[f32],
-        mut packed: Option<&mut [f32]>,
-        wants_input: bool,
-    ) -> Option<Buffer> {
-        let samples = block.samples;
-        let mut scratch = self.scratch();
-        let mut gradients: Vec<Option<Buffer>> = Vec::new();
-        gradients.resize_with(self.program.values.len(), || None);
-        gradients[self.program.output()] = Some(output_gradient);
-        let mut norm_scratch = Buffer::default();
-        for step in self.program.steps.iter().rev() {
-            let Some(mut gradient) = gradients[step.dst].take() else {
-                continue;
-            };
-            let needed = wants_input || step.src != 0;
-            let [from, out] = [step.src, step.dst].map(|value| self.program.values[value]);
-            let map = |value: ValueId| block.map(value, self.len(value, samples));
-            let len = self.len(step.dst, samples);
-            match step.action {
-                Action::Convolve { layer, relu } => {
-                    let convolution = &self.program.convolutions[layer];
-                    if relu {
-                        self.mask(map(step.dst), &mut gradient[..len]);
-                    }
-                    if let Some(packed) = packed.as_deref_mut() {
-                        let start = self.layout.forward[layer];
-                        let packed = &mut packed[start..][..convolution.forward_len()];
-                        let src = self.source(block, step.src);
-                        let gradient = &gradient[..len];
-                        convolution.weight_gradient(
-                            self.isa,
-                            samples,
-                            src,
-                            gradient,
-                            packed,
-                            &mut scratch,
-                        );
-                    }
-                    if needed {
-                        let start = self.layout.backward[layer];
-                        let weights = &backward_weights[start..][..convolution.backward_len()];
-                        let (mut to, accumulate) = match gradients[step.src].take() {
-                            Some(buffer) => (buffer, true),
-                            None => (self.pool.take(self.len(step.src, samples)), false),
-                        };
-                        let length = self.len(step.src, samples);
-                        let pass = Pass {
-                            samples,
-                            from: &gradient[..len],
-                            on_load: None,
-                            to: &mut to[..length],
-                            scratch: &mut scratch[..],
-                        };
-                        convolution.backward(self.isa, pass, weights, accumulate);
-                        gradients[step.src] = Some(to);
-                    }
-                    self.pool.give(gradient);
-                }
-                Action::Normalise {
-                    layer,
-                    moments,
-                    skip,
-                    relu,
-                } => {
-                    let mut skip_gradient = None;
-                    if let Some(skip) = skip.filter(|skip| wants_input || skip.value != 0) {
-                        if gradients[skip.value].is_none() {
-                            let length = self.len(skip.value, samples);
-                            skip_gradient = Some((skip.value, self.pool.take(length), length));
-                        } else {
-                            self.mask(map(step.dst), &mut gradient[..len]);
-                            let rectified = &gradient[..len];
-                            self.add_to(&mut gradients, skip, step.dst, rectified, samples, true);
-                        }
-                    }
-                    let channels = padded(self.program.norms[layer].channels);
-                    let (scale, _) = self.norm_parameters(layer);
-                    let sums = match packed.as_deref_mut() {
-                        Some(packed) => &mut packed[self.layout.norms[layer]..][..2 * channels],
-                        None => norm_scratch.at_least(2 * channels),
-                    };
-                    let (scale_gradient, shift_gradient) = sums.split_at_mut(channels);
-                    let kernel = NormGradient {
-                        crop: self.crop(step.dst, skip.map_or(0, |skip| skip.frame)),
-                        samples,
-                        real_channels: out.channels,
-                        src: map(step.src),
-                        moments: &block.moments[moments],
-                        scale,
-                        affine: &block.affine[moments],
-                        gradient: &mut gradient[..len],
-                        rectifier: match relu {
-                            false => Rectifier::Absent,
-                            true if self.program.deferred[step.dst] => Rectifier::Recomputed,
-                            true => Rectifier::Output(map(step.dst)),
-                        },
-                        skip_gradient: skip_gradient
-                            .as_mut()
-                            .map(|(_, buffer, length)| &mut buffer[..*length]),
-                        scale_gradient,
-                        shift_gradient,
-                    };
-                    // SAFETY: all maps have the crop's size, which bounds every access.
-                    unsafe { self.isa.launch(out.side.channels, kernel) };
-                    if let Some((value, buffer, _)) = skip_gradient {
-                        gradients[value] = Some(buffer);
-                    }
-                    self.hand_on(&mut gradients, step, gradient, samples, needed);
-                }
-                Action::AddRelu { skip } => {
-                    self.mask(map(step.dst), &mut gradient[..len]);
-                    self.add_to(
-                        &mut gradients,
-                        skip,
-                        step.dst,
-                        &gradient[..len],
-                        samples,
-                        wants_input,
-                    );
-                    self.hand_on(&mut gradients, step, gradient, samples, needed);
-                }
-                Action::Relu => {
-                    self.mask(map(step.dst), &mut gradient[..len]);
-                    self.hand_on(&mut gradients, step, gradient, samples, needed);
-                }
-                Action::Sigmoid => {
-                    super::pixelwise::sigmoid_gradient(map(step.dst), &mut gradient[..len]);
-                    self.hand_on(&mut gradients, step, gradient, samples, needed);
-                }
-                Action::Softmax => {
-                    super::pixelwise::softmax_gradient(map(step.dst), &mut gradient[..len], out);
-                    self.hand_on(&mut gradients, step, gradient, samples, needed);
-                }
-                Action::MaxPool | Action::Mean | Action::ReflectPad { .. } => {
-                    let length = self.len(step.src, samples);
-                    let mut wider = self.pool.take(length);
-                    let to = &mut wider[..length];
-                    let gradient_map = &gradient[..len];
-                    match step.action {
-                        Action::MaxPool => MaxPoolGradient {
-                            src_side: from.side,
-                            dst_side: out.side,
-                            samples,
-                            src: map(step.src),
-                            gradient: gradient_map,
-                            src_gradient: to,
-                        }
-                        .apply(),
-                        Action::ReflectPad { px } => {
-                            super::pixelwise::reflect_pad_gradient(gradient_map, to, from.side, px);
-                        }
-                        _ => super::pixelwise::mean_gradient(gradient_map, to, out.side.channels),
-                    }
-                    self.pool.give(gradient);
-                    self.hand_on(&mut gradients, step, wider, samples, needed);
-                }
-            }
-        }
-        self.pool.give(scratch);
-        gradients[0].take()
-    }
-
-    fn mask(&self, output: &[f32], gradient: &mut [f32]) {
-        // SAFETY: both slices have the same length, a multiple of the channel step.
-        unsafe {
-            self.isa
-                .launch(gradient.len(), MaskPositive { output, gradient })
-        };
-    }
-
-    /// Adds a gradient to that of a skipped map, inside its frame.
-    fn add_to(
-        &self,
-        gradients: &mut [Option<Buffer>],
-        skip: Skip,
-        branch: ValueId,
-        gradient: &[f32],
-        samples: usize,
-        wants_input: bool,
-    ) {
-        if skip.value == 0 && !wants_input {
-            return;
-        }
-        let length = self.len(skip.value, samples);
-        let (mut to, accumulate) = match gradients[skip.value].take() {
-            Some(buffer) => (buffer, true),
-            None => (self.pool.take(length), false),
-        };
-        let kernel = AddToSkip {
-            crop: self.crop(branch, skip.frame),
-            samples,
-            gradient,
-            skip_gradient: &mut to[..length],
-            accumulate,
-        };
-        // SAFETY: rows are sliced with checks.
-        unsafe {
-            self.isa
-                .launch(self.program.values[branch].side.channels, kernel)
-        };
-        gradients[skip.value] = Some(to);
-    }
-
-    /// Passes a gradient on to the step's source, adding where another reader has left one.
-    fn hand_on(
-        &self,
-        gradients: &mut [Option<Buffer>],
-        step: &Step,
-        gradient: Buffer,
-        samples: usize,
-        needed: bool,
-    ) {
-        if !needed {
-            self.pool.give(gradient);
-        } else if gradients[step.src].is_none() {
-            gradients[step.src] = Some(gradient);
-        } else {
-            let skip = Skip {
-                value: step.src,
-                frame: 0,
-            };
-            let length = self.len(step.src, samples);
-            self.add_to(
-                gradients,
-                skip,
-                step.src,
-                &gradient[..length],
-                samples,
-                true,
-            );
-            self.pool.give(gradient);
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! One convolution: its plans, its weights in the order of the kernels, its gradients.
 
+use std::ops::Range;
+
 use super::program::Value;
 use crate::kernels::direct::DirectConvolution;
 use crate::kernels::elementwise::ChannelSums;
@@ -187,8 +189,13 @@ impl ConvolutionLayer {
         }
     }
 
-    /// Adds the gradients gathered in kernel order to the flat parameters' gradients.
-    pub fn unpack_gradient(&self, packed: &[f32], gradients: &mut [f32]) {
+    /// Where weights and bias lie in the flat parameters: next to each other.
+    pub fn parameters(&self) -> Range<usize> {
+        self.weight_offset..self.bias_offset + self.dst.channels
+    }
+
+    /// The gradients gathered in kernel order, as [`ConvolutionLayer::parameters`] lie.
+    pub fn unpack_gradient(&self, packed: &[f32]) -> Vec<f32> {
         let (weights, bias) = packed.split_at(self.weights_len());
         let columns = self.dst.side.channels;
         let mut slabs = vec![0.0; self.slabs * self.src.channels * columns];
@@ -197,17 +204,17 @@ impl ConvolutionLayer {
             Method::Winograd { .. } => transform_weight_gradient(weights, &mut slabs),
         }
         let [input_step, output_step] = self.strides();
+        let mut gradients = vec![0.0; self.bias_offset - self.weight_offset];
         for (slab, rest) in slabs.chunks_exact(self.src.channels * columns).enumerate() {
             for (input, line) in rest.chunks_exact(columns).enumerate() {
-                let first = &mut gradients[self.weight_offset + input * input_step + slab..];
+                let first = &mut gradients[input * input_step + slab..];
                 for (output, value) in line[..self.dst.channels].iter().enumerate() {
-                    first[output * output_step] += value;
+                    first[output * output_step] = *value;
                 }
             }
         }
-        for (output, value) in bias[..self.dst.channels].iter().enumerate() {
-            gradients[self.bias_offset + output] += value;
-        }
+        gradients.extend_from_slice(&bias[..self.dst.channels]);
+        gradients
     }
 
     /// Runs the convolution over a block of samples.

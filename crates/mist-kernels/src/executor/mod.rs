@@ -9,6 +9,7 @@ mod pixelwise;
 mod program;
 mod stem;
 mod store;
+mod way_back;
 mod weights;
 
 pub use stem::InputStatistics;
@@ -28,6 +29,8 @@ use crate::simd::Isa;
 
 /// Gradients of parameters are gathered in this many parts, whatever the number of threads.
 const GRADIENT_PARTS: usize = 4;
+/// Values that one thread adds up at a time.
+const SUM_CHUNK: usize = 16 * 1024;
 /// Values of a block's largest map.
 const BLOCK_VALUES: usize = 128 * 1024;
 const MAX_BLOCK_SAMPLES: usize = 16;
@@ -265,28 +268,38 @@ impl Executor {
                 tape.moments.as_ref(),
                 &stem_gradients,
                 gradients.as_deref_mut(),
+                wanted.input,
             )
         });
         Ok(Gradients {
-            input: input.filter(|_| wanted.input),
+            input: input.flatten(),
             parameters: gradients,
         })
     }
 
+    /// Adds the parts up in their order, so that the sum does not depend on who computed them.
     fn sum_parts(&self, parts: Vec<Option<Buffer>>, gradients: &mut [f32]) {
         let mut parts = parts.into_iter().flatten();
         let Some(mut total) = parts.next() else {
             return;
         };
-        for part in parts {
-            for (sum, value) in total.iter_mut().zip(part.iter()) {
-                *sum += value;
-            }
-            self.pool.give(part);
-        }
+        let rest: Vec<Buffer> = parts.collect();
+        total
+            .par_chunks_mut(SUM_CHUNK)
+            .enumerate()
+            .for_each(|(chunk, sums)| {
+                for part in &rest {
+                    let values = &part[chunk * SUM_CHUNK..][..sums.len()];
+                    for (sum, value) in sums.iter_mut().zip(values) {
+                        *sum += value;
+                    }
+                }
+            });
         self.layout
             .unpack_gradients(&self.program, &total, gradients);
-        self.pool.give(total);
+        for buffer in rest.into_iter().chain([total]) {
+            self.pool.give(buffer);
+        }
     }
 
     fn jobs<'a>(

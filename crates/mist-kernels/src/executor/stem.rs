@@ -3,6 +3,8 @@
 //!
 //! Batch norm ties the samples of a batch together, so it is done here for all of them at once.
 
+use rayon::prelude::*;
+
 use crate::kernels::padded;
 use crate::network::{Layer, Network, Shape};
 
@@ -157,7 +159,8 @@ impl Stem {
         }
     }
 
-    /// Gradients of all images and of the batch norm's scale and shift, from those of the stem's output.
+    /// Gradients of the batch norm's scale and shift into `parameter_gradients`, where given, and those of all images,
+    /// where wanted, from the gradients of the stem's output.
     pub fn backward(
         &self,
         images: &[f32],
@@ -165,48 +168,75 @@ impl Stem {
         moments: Option<&ChannelMoments>,
         gradient: &[f32],
         parameter_gradients: Option<&mut [f32]>,
-    ) -> Vec<f32> {
+        wants_images: bool,
+    ) -> Option<Vec<f32>> {
         let channels = self.input.channels;
-        let batch = images.len() / self.input.len();
-        let count = (batch * self.rows.len() * self.columns.len()) as f64;
-        let mut image_gradients = vec![0.0f32; images.len()];
-        let mut norm_gradients = vec![0.0f32; 2 * channels];
-        for channel in 0..channels {
-            let Some(moments) = moments else {
-                self.visit(batch, channel, |image, output| {
-                    image_gradients[image] += gradient[output];
-                });
-                continue;
-            };
-            let (mean, rate) = (moments.mean[channel], moments.rate[channel]);
-            let (mut sum, mut projected) = (0.0f64, 0.0f64);
-            self.visit(batch, channel, |image, output| {
-                let g = f64::from(gradient[output]);
-                sum += g;
-                projected += g * f64::from((images[image] - mean) * rate);
-            });
-            norm_gradients[channel] = projected as f32;
-            norm_gradients[channels + channel] = sum as f32;
-            let factor = parameters[channel] * rate;
-            let (mean_gradient, slope) = if moments.of_batch {
-                ((sum / count) as f32, (projected / count) as f32)
-            } else {
-                (0.0, 0.0)
-            };
-            self.visit(batch, channel, |image, output| {
-                let normalised = (images[image] - mean) * rate;
-                let centred = gradient[output] - mean_gradient - normalised * slope;
-                image_gradients[image] += factor * centred;
-            });
-        }
+        let found: Vec<ChannelGradient> = (0..channels)
+            .into_par_iter()
+            .map(|channel| {
+                let scale = moments.map(|moments| (moments, parameters[channel]));
+                self.channel_gradient(images, scale, gradient, channel, wants_images)
+            })
+            .collect();
         if let (Some(gradients), Some(_)) = (parameter_gradients, moments) {
-            gradients[..2 * channels].copy_from_slice(&norm_gradients);
+            for (channel, found) in found.iter().enumerate() {
+                gradients[channel] = found.scale as f32;
+                gradients[channels + channel] = found.shift as f32;
+            }
         }
-        image_gradients
+        wants_images.then(|| {
+            let area = self.input.height_px * self.input.width_px;
+            let mut all = vec![0.0; images.len()];
+            for (index, map) in all.chunks_exact_mut(area).enumerate() {
+                let (sample, channel) = (index / channels, index % channels);
+                map.copy_from_slice(&found[channel].images[sample * area..][..area]);
+            }
+            all
+        })
     }
 
-    /// Calls `visit(index in the images, index in the stem's outputs)` for every output of a channel.
-    fn visit(&self, batch: usize, channel: usize, mut visit: impl FnMut(usize, usize)) {
+    /// One channel's part of [`Stem::backward`]; `norm` holds the moments and the channel's scale.
+    fn channel_gradient(
+        &self,
+        images: &[f32],
+        norm: Option<(&ChannelMoments, f32)>,
+        gradient: &[f32],
+        channel: usize,
+        wants_images: bool,
+    ) -> ChannelGradient {
+        let batch = images.len() / self.input.len();
+        let area = self.input.height_px * self.input.width_px;
+        let mut found = ChannelGradient::default();
+        let (mut mean, mut rate, mut factor) = (0.0, 1.0, 1.0);
+        let (mut mean_gradient, mut slope) = (0.0, 0.0);
+        if let Some((moments, scale)) = norm {
+            (mean, rate) = (moments.mean[channel], moments.rate[channel]);
+            factor = scale * rate;
+            self.visit(batch, channel, |_, image, output| {
+                let g = f64::from(gradient[output]);
+                found.shift += g;
+                found.scale += g * f64::from((images[image] - mean) * rate);
+            });
+            if moments.of_batch {
+                let count = (batch * self.rows.len() * self.columns.len()) as f64;
+                mean_gradient = (found.shift / count) as f32;
+                slope = (found.scale / count) as f32;
+            }
+        }
+        if wants_images {
+            let mut maps = vec![0.0; batch * area];
+            self.visit(batch, channel, |pixel, image, output| {
+                let normalised = (images[image] - mean) * rate;
+                maps[pixel] += factor * (gradient[output] - mean_gradient - normalised * slope);
+            });
+            found.images = maps;
+        }
+        found
+    }
+
+    /// Calls `visit(pixel within the channel's maps, index in the images, index in the stem's outputs)` for every
+    /// output of a channel.
+    fn visit(&self, batch: usize, channel: usize, mut visit: impl FnMut(usize, usize, usize)) {
         let step = padded(self.input.channels);
         let width = self.input.width_px;
         let area = self.input.height_px * width;
@@ -215,12 +245,21 @@ impl Stem {
             let map = (sample * self.input.channels + channel) * area;
             for &row in &self.rows {
                 for &column in &self.columns {
-                    visit(map + row * width + column, output);
+                    let pixel = row * width + column;
+                    visit(sample * area + pixel, map + pixel, output);
                     output += step;
                 }
             }
         }
     }
+}
+
+/// Gradients that belong to one channel of the input.
+#[derive(Default)]
+struct ChannelGradient {
+    scale: f64,
+    shift: f64,
+    images: Vec<f32>,
 }
 
 /// Indices extended by `px` mirrored ones at each end, the edge itself not repeated.

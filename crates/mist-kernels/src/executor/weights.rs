@@ -83,8 +83,12 @@ impl PackedLayout {
 
     /// Adds packed gradients to those of the flat parameters.
     pub fn unpack_gradients(&self, program: &Program, packed: &[f32], gradients: &mut [f32]) {
-        for (layer, &start) in program.convolutions.iter().zip(&self.forward) {
-            layer.unpack_gradient(&packed[start..][..layer.forward_len()], gradients);
+        let layers = program.convolutions.par_iter().zip(&self.forward);
+        let found: Vec<Vec<f32>> = layers
+            .map(|(layer, &start)| layer.unpack_gradient(&packed[start..][..layer.forward_len()]))
+            .collect();
+        for (layer, values) in program.convolutions.iter().zip(found) {
+            gradients[layer.parameters()].copy_from_slice(&values);
         }
         for (norm, &start) in program.norms.iter().zip(&self.norms) {
             let channels = norm.channels;
