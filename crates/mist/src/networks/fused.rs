@@ -178,7 +178,9 @@ fn output_tensor(
 
 /// Executors by input size, so that each is prepared once and its memory is used again.
 #[derive(Clone, Default)]
-pub(super) struct Executors(Arc<Mutex<Vec<(Shape, Arc<Executor>)>>>);
+pub(super) struct Executors(Arc<Mutex<Known>>);
+
+type Known = Vec<(Shape, Arc<Executor>)>;
 
 impl fmt::Debug for Executors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
