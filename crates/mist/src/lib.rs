@@ -4,6 +4,32 @@
 //! symbols: the heatmap network H is in [`heatmap`], the extractor E_K in [`extract`], the generative
 //! model G in [`splat`], the sampler S and its inverse in [`sample`], the task networks T in [`networks`], the
 //! losses in [`loss`], the lifted optimisation in [`lifted`], the measures of the tables in [`metrics`].
+//!
+//! The ideal heatmap of two keypoints, and the keypoints found in it again:
+//!
+//! ```
+//! use burn::tensor::Device;
+//! use mist::extract::Extractor;
+//! use mist::geometry::Keypoint;
+//! use mist::heatmap::ScaleLevels;
+//! use mist::splat::splat;
+//!
+//! # fn main() -> Result<(), mist::Error> {
+//! let levels = ScaleLevels::lf_net();
+//! let truth = vec![
+//!     Keypoint { x_px: 10.5, y_px: 4.5, scale: 1.1 },
+//!     Keypoint { x_px: 3.5, y_px: 12.5, scale: 0.8 },
+//! ];
+//! let heatmap = splat(&[truth.clone()], &levels, 16, 16, &Device::flex())?;
+//! let found = Extractor::new(2).extract(heatmap, &levels)?;
+//! for keypoint in truth {
+//!     assert!(found[0].iter().any(|found| {
+//!         found.keypoint.x_px == keypoint.x_px && (found.keypoint.scale - keypoint.scale).abs() < 1e-5
+//!     }));
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod detect;
 pub mod device;

@@ -13,8 +13,6 @@ use crate::commands::Say;
 #[derive(Debug, Serialize)]
 pub struct Curve {
     pub axis: &'static str,
-    /// What the time should be linear in.
-    pub linear_in: &'static str,
     pub points: Vec<Point>,
 }
 
@@ -22,7 +20,7 @@ pub struct Curve {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Point {
     pub value: usize,
-    /// `value` in the quantity that the time should be linear in.
+    /// The quantity behind `value`: pixels for a side, else the value itself.
     pub amount: f64,
     pub ms_per_image: f64,
 }
@@ -44,7 +42,6 @@ pub fn measure(device: &Device, rounds: u16, say: Say) -> Result<Vec<Curve>> {
         Ok(secs * 1e3 / batch as f64)
     };
     let curve = |axis,
-                 linear_in,
                  values: &[usize],
                  amount: &dyn Fn(usize) -> f64,
                  ms: &dyn Fn(usize) -> Result<f64>| {
@@ -56,31 +53,22 @@ pub fn measure(device: &Device, rounds: u16, say: Say) -> Result<Vec<Curve>> {
             })
         };
         let points = values.iter().map(point).collect::<Result<Vec<_>>>()?;
-        Ok::<_, anyhow::Error>(Curve {
-            axis,
-            linear_in,
-            points,
-        })
+        Ok::<_, anyhow::Error>(Curve { axis, points })
     };
     let same = |value: usize| value as f64;
     Ok(vec![
-        curve("K", "K", &[1, 2, 4, 8, 16, 32, 64, 128], &same, &|k| {
+        curve("K", &[1, 2, 4, 8, 16, 32, 64, 128], &same, &|k| {
             time(160, k, 4)
         })?,
         curve(
             "image side",
-            "pixels",
             &[40, 80, 160, 320, 640],
             &|side| (side * side) as f64,
             &|side| time(side, 9, 2),
         )?,
-        curve(
-            "batch",
-            "nothing: time per image",
-            &[1, 2, 4, 8, 16, 32, 64],
-            &same,
-            &|batch| time(80, 9, batch),
-        )?,
+        curve("batch", &[1, 2, 4, 8, 16, 32, 64], &same, &|batch| {
+            time(80, 9, batch)
+        })?,
     ])
 }
 
@@ -133,10 +121,9 @@ fn panel(curve: &Curve, left: f64) -> String {
     let bottom = MARGIN_PX + PANEL_PX;
     let mut svg = format!(
         "<rect x=\"{left}\" y=\"{MARGIN_PX}\" width=\"{PANEL_PX}\" height=\"{PANEL_PX}\" fill=\"none\" stroke=\"#999\"/>\n\
-         <text x=\"{left}\" y=\"{}\">ms per image over {} (log-log; linear in {})</text>\n",
+         <text x=\"{left}\" y=\"{}\">{}: ms per image, both axes logarithmic</text>\n",
         MARGIN_PX - 10.0,
-        curve.axis,
-        curve.linear_in
+        curve.axis
     );
     let coordinates: Vec<String> = curve
         .points
