@@ -17,8 +17,23 @@ enum Failure {
 
 /// Says what is wrong on standard error and gives the exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {error:#}");
+    eprintln!("error: {}", message(error));
     ExitCode::from(classify(error) as u8)
+}
+
+/// The error and its causes, leaving out a cause that an outer message quotes already.
+fn message(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .skip(1)
+        .fold(error.to_string(), |text, cause| {
+            let cause = cause.to_string();
+            if text.contains(&cause) {
+                text
+            } else {
+                format!("{text}: {cause}")
+            }
+        })
 }
 
 fn classify(error: &anyhow::Error) -> Failure {

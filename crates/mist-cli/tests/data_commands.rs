@@ -104,6 +104,8 @@ fn mistakes_are_named_with_their_exit_code() {
     let nowhere = folder.path().join("no/such/folder/x.png");
     let unwritable = mist(&["data", "show", "glyphs", "--out", path(&nowhere)]);
     assert_eq!(unwritable.status.code(), Some(3));
+    let said = text(&unwritable.stderr);
+    assert_eq!(said.matches("os error").count(), 1, "{said}");
     let device = mist(&["bench", "detect", "--device", "cuda"]);
     assert_eq!(device.status.code(), Some(2));
     assert!(text(&device.stderr).contains("--features cuda"));

@@ -149,7 +149,7 @@ fn compare(name: &str, network: &Network, shape: [usize; 4], seed: u64) {
 }
 
 /// For deep networks: a rectifier whose input is within rounding of zero may open in one implementation and not in
-/// the other (burn's own f32 differs from its f64 by 6e-3 then), so most seeds must agree to 1e-4 and all roughly.
+/// the other (as between burn's own f32 and f64), so most seeds must agree to 1e-4 and all roughly.
 fn compare_deep(name: &str, network: &Network, shape: [usize; 4]) {
     for isa in present() {
         let mut distances: Vec<f64> = (0..5)

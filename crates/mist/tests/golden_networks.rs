@@ -190,7 +190,7 @@ fn whole_networks() {
 }
 
 /// In f64, because layer norms over a code of one pixel amplify rounding: PyTorch's own f32 misses the tolerance
-/// on these two by up to a hundredfold.
+/// on these two as well.
 #[test]
 fn whole_networks_that_amplify_rounding() {
     let networks = [
