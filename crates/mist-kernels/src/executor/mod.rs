@@ -284,7 +284,8 @@ impl Executor {
             return;
         };
         let rest: Vec<Buffer> = parts.collect();
-        total
+        // Buffers of the pool may be longer than asked for, each by a length of its own.
+        total[..self.layout.gradient_len()]
             .par_chunks_mut(SUM_CHUNK)
             .enumerate()
             .for_each(|(chunk, sums)| {
