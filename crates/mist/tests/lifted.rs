@@ -3,16 +3,13 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use burn::tensor::{Device, Tensor, TensorData};
-use mist::detect::Detector;
 use mist::extract::Extractor;
-use mist::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
-use mist::lifted::{
-    AdamConfig, Classification, HeatmapLoss, Lifted, LiftedConfig, Reconstruction, StageOrder,
-};
-use mist::networks::{
-    BlockStyle, DetectorConfig, EncoderConfig, NetworkModule, autoencoder, classifier,
-};
+use mist::heatmap::{LocalSoftmax, ScaleLevels};
+use mist::lifted::{Classification, HeatmapLoss, LiftedConfig, Reconstruction, StageOrder};
+use mist::model::{Model, ModelConfig, TaskNetwork};
+use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig};
 use mist::sample::PatchGeometry;
+use mist::training::{AdamConfig, OptimiserConfig, Trainee};
 
 const SIDE: usize = 24;
 
@@ -33,14 +30,6 @@ fn batch(images: usize) -> Vec<f32> {
 
 fn config(order: StageOrder) -> LiftedConfig {
     LiftedConfig {
-        extractor: Extractor {
-            instances: 2,
-            nms_window_px: 5,
-        },
-        geometry: PatchGeometry {
-            base_box_px: 6.0,
-            patch_px: 8,
-        },
         order,
         keypoint_steps: 1,
         keypoint_rate: 2.0,
@@ -48,14 +37,6 @@ fn config(order: StageOrder) -> LiftedConfig {
         lambda: 0.01,
         task_loss_factor: 1.0,
         heatmap_loss: HeatmapLoss::Sum,
-        task_adam: AdamConfig {
-            rate: 2e-3,
-            ..AdamConfig::default()
-        },
-        detector_adam: AdamConfig {
-            rate: 2e-3,
-            ..AdamConfig::default()
-        },
     }
 }
 
@@ -69,71 +50,120 @@ fn encoder() -> EncoderConfig {
     }
 }
 
-fn lifted(task: NetworkModule, order: StageOrder, device: &Device) -> Lifted {
-    let detector = DetectorConfig {
-        in_channels: 1,
-        channels: 8,
-        blocks: 2,
-        style: BlockStyle::Paper,
-    };
-    let detector = NetworkModule::init(detector.network().unwrap(), 1, device).unwrap();
-    let softmax = LocalSoftmax {
-        window_px: 7,
-        ..LocalSoftmax::paper()
-    };
-    let heatmap = HeatmapNetwork::new(detector, ScaleLevels::lf_net(), softmax).unwrap();
-    Lifted::new(heatmap, task, config(order))
+fn model(task: TaskNetwork) -> ModelConfig {
+    ModelConfig {
+        scales: ScaleLevels::lf_net(),
+        detector: DetectorConfig {
+            in_channels: 1,
+            channels: 8,
+            blocks: 2,
+            style: BlockStyle::Paper,
+        },
+        softmax: LocalSoftmax {
+            window_px: 7,
+            ..LocalSoftmax::paper()
+        },
+        extractor: Extractor {
+            instances: 2,
+            nms_window_px: 5,
+        },
+        geometry: PatchGeometry {
+            base_box_px: 6.0,
+            patch_px: 8,
+        },
+        task,
+    }
 }
 
-fn weights(lifted: &Lifted) -> Vec<f32> {
-    let host = |module: &NetworkModule| {
-        module
-            .parameters
-            .val()
-            .into_data()
-            .try_to_vec::<f32>()
-            .unwrap()
-    };
-    [host(&lifted.heatmap.detector), host(&lifted.task)].concat()
+fn classifier() -> TaskNetwork {
+    TaskNetwork::Classifier {
+        encoder: encoder(),
+        classes: 2,
+    }
 }
 
-fn classify(order: StageOrder, steps: usize) -> (Lifted, Vec<f32>) {
+fn trainee(task: TaskNetwork) -> Trainee {
     let device = Device::flex().autodiff();
-    let network = classifier(&encoder(), 2).unwrap();
-    let task = NetworkModule::init(network, 2, &device).unwrap();
-    let mut lifted = lifted(task, order, &device);
-    let images = Tensor::<4>::from_data(TensorData::new(batch(6), [6, 1, SIDE, SIDE]), &device);
-    let mean_labels = Tensor::<2>::full([6, 2], 0.5, &device);
-    let task = Classification { mean_labels };
-    let losses = (0..steps).map(|_| lifted.step(images.clone(), &task).unwrap().task_loss);
-    let losses = losses.collect();
-    (lifted, losses)
+    let optimiser = OptimiserConfig {
+        adam: AdamConfig {
+            rate: 2e-3,
+            ..AdamConfig::default()
+        },
+        clip_norm: 10.0,
+        averaging: 0.9,
+    };
+    Trainee::new(
+        Model::init(model(task), 1, &device).unwrap(),
+        optimiser,
+        optimiser,
+    )
+    .unwrap()
+}
+
+fn images(count: usize, device: &Device) -> Tensor<4> {
+    Tensor::from_data(
+        TensorData::new(batch(count), [count, 1, SIDE, SIDE]),
+        device,
+    )
+}
+
+fn classify(trainee: &mut Trainee, order: StageOrder, steps: usize) -> Vec<f32> {
+    let device = Device::flex().autodiff();
+    let task = Classification {
+        mean_labels: Tensor::full([6, 2], 0.5, &device),
+    };
+    (0..steps)
+        .map(|_| {
+            let step = config(order).step(trainee, images(6, &device), &task, 1.0);
+            step.unwrap().task_loss
+        })
+        .collect()
 }
 
 #[test]
 fn both_orders_learn_and_repeat_to_the_bit() {
     for order in [StageOrder::TaskFirst, StageOrder::KeypointsFirst] {
-        let (first, losses) = classify(order, 40);
+        let mut first = trainee(classifier());
+        let losses = classify(&mut first, order, 40);
         assert!(losses.iter().all(|loss| loss.is_finite()));
         let (early, late) = (losses[0], losses[39]);
         assert!(late < 0.5 * early.max(1e-3), "{order:?}: {early} to {late}");
-        let (second, _) = classify(order, 40);
-        assert_eq!(weights(&first), weights(&second));
+        let mut second = trainee(classifier());
+        classify(&mut second, order, 40);
+        assert_eq!(first.to_bytes(40).unwrap(), second.to_bytes(40).unwrap());
+    }
+}
+
+#[test]
+fn a_restored_training_goes_on_to_the_bit() {
+    let mut whole = trainee(classifier());
+    classify(&mut whole, StageOrder::TaskFirst, 9);
+    let mut first = trainee(classifier());
+    classify(&mut first, StageOrder::TaskFirst, 4);
+    let bytes = first.to_bytes(4).unwrap();
+    let mut second = trainee(classifier());
+    assert_eq!(second.restore(&bytes).unwrap(), 4);
+    classify(&mut second, StageOrder::TaskFirst, 5);
+    assert_eq!(whole.to_bytes(9).unwrap(), second.to_bytes(9).unwrap());
+    for length in [0, 1, 7, bytes.len() / 2, bytes.len() - 1] {
+        assert!(second.restore(&bytes[..length]).is_err());
     }
 }
 
 #[test]
 fn reconstruction_learns_through_the_same_loop() {
     let device = Device::flex().autodiff();
-    let task = NetworkModule::init(autoencoder(&encoder()).unwrap(), 2, &device).unwrap();
-    let mut lifted = lifted(task, StageOrder::TaskFirst, &device);
-    let images = Tensor::<4>::from_data(TensorData::new(batch(6), [6, 1, SIDE, SIDE]), &device);
+    let mut trainee = trainee(TaskNetwork::Autoencoder { encoder: encoder() });
     let task = Reconstruction {
-        images: images.clone(),
-        geometry: config(StageOrder::TaskFirst).geometry,
+        images: images(6, &device),
+        geometry: trainee.model.config().geometry,
     };
+    let lifted = config(StageOrder::TaskFirst);
     let losses: Vec<f32> = (0..60)
-        .map(|_| lifted.step(images.clone(), &task).unwrap().task_loss)
+        .map(|_| {
+            let step = lifted.step(&mut trainee, images(6, &device), &task, 1.0);
+            step.unwrap().task_loss
+        })
         .collect();
     assert!(
         losses[59] < 0.75 * losses[0],
@@ -145,22 +175,18 @@ fn reconstruction_learns_through_the_same_loop() {
 
 #[test]
 fn detection_gives_k_boxes_per_image() {
-    let (lifted, _) = classify(StageOrder::TaskFirst, 1);
-    let settings = config(StageOrder::TaskFirst);
-    let detector = Detector {
-        heatmap: lifted.heatmap,
-        classifier: lifted.task,
-        extractor: settings.extractor,
-        geometry: settings.geometry,
-    };
-    let data = TensorData::new(batch(3), [3, 1, SIDE, SIDE]);
-    let found = detector
-        .detect(Tensor::from_data(data, &Device::flex()))
-        .unwrap();
+    let mut trainee = trainee(classifier());
+    classify(&mut trainee, StageOrder::TaskFirst, 1);
+    let device = Device::flex();
+    let model = trainee.evaluated(&device).unwrap();
+    let found = model.detect(images(3, &device)).unwrap();
     assert_eq!(found.len(), 3);
-    for image in found {
+    for image in &found {
         assert_eq!(image.len(), 2);
         assert!(image[0].score >= image[1].score);
         assert!(image.iter().all(|found| found.label < 2));
     }
+    let bytes = model.to_safetensors().unwrap();
+    let again = Model::from_safetensors(model.config().clone(), &bytes, &device).unwrap();
+    assert_eq!(again.detect(images(3, &device)).unwrap(), found);
 }

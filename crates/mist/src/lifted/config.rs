@@ -2,10 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::AdamConfig;
-use crate::extract::Extractor;
-use crate::sample::PatchGeometry;
-
 /// Which comes first, the task network or the keypoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,14 +25,10 @@ pub enum HeatmapLoss {
     },
 }
 
-/// Settings of [`Lifted`](super::Lifted).
+/// Settings of the three stages.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LiftedConfig {
-    /// E_K.
-    pub extractor: Extractor,
-    /// S.
-    pub geometry: PatchGeometry,
     /// Order of the stages.
     pub order: StageOrder,
     /// Gradient steps on the keypoints.
@@ -51,18 +43,12 @@ pub struct LiftedConfig {
     pub task_loss_factor: f32,
     /// The detector's loss.
     pub heatmap_loss: HeatmapLoss,
-    /// Optimiser of the task network.
-    pub task_adam: AdamConfig,
-    /// Optimiser of the detector.
-    pub detector_adam: AdamConfig,
 }
 
 impl LiftedConfig {
-    /// The released code's MNIST recipe: nine boxes of 20 px, two keypoint steps of 312.5 per image.
+    /// The released code's MNIST recipe: keypoints first, two steps of 312.5 per image.
     pub fn official() -> Self {
         Self {
-            extractor: Extractor::new(9),
-            geometry: PatchGeometry::mnist(),
             order: StageOrder::KeypointsFirst,
             keypoint_steps: 2,
             keypoint_rate: 312.5,
@@ -70,8 +56,6 @@ impl LiftedConfig {
             lambda: 0.0,
             task_loss_factor: 0.5,
             heatmap_loss: HeatmapLoss::WeightedMean { sharpness: 5.0 },
-            task_adam: AdamConfig::default(),
-            detector_adam: AdamConfig::default(),
         }
     }
 }

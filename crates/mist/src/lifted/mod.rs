@@ -4,12 +4,10 @@
 //! network, the keypoints and the detector: the task loss moves the first two, and the detector learns to put its
 //! maxima where the keypoints went.
 
-mod adam;
 mod config;
 mod stages;
 mod task;
 
-pub use adam::{Adam, AdamConfig};
 pub use config::{HeatmapLoss, LiftedConfig, StageOrder};
-pub use stages::{Lifted, StepReport};
+pub use stages::Step;
 pub use task::{Classification, Reconstruction, Task};

@@ -2,107 +2,114 @@
 
 use burn::tensor::Tensor;
 
-use super::{Adam, HeatmapLoss, LiftedConfig, StageOrder, Task};
+use super::{HeatmapLoss, LiftedConfig, StageOrder, Task};
 use crate::Error;
-use crate::heatmap::HeatmapNetwork;
+use crate::geometry::Keypoint;
 use crate::keypoints;
 use crate::loss::heatmap_loss;
 use crate::networks::{InputStatistics, NetworkModule};
 use crate::sample::sample;
 use crate::splat::splat;
+use crate::training::Trainee;
 
-/// The two networks under training and their optimisers.
-#[derive(Debug)]
-pub struct Lifted {
-    /// H.
-    pub heatmap: HeatmapNetwork,
-    /// T.
-    pub task: NetworkModule,
-    config: LiftedConfig,
-    task_adam: Adam,
-    detector_adam: Adam,
-}
-
-/// What one step measured, means over the batch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StepReport {
-    /// Loss of the task, before the task network moved.
+/// What one step did, for logs and pictures.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Mean loss of the task, before the task network moved.
     pub task_loss: f32,
-    /// Loss of the detector.
+    /// Mean loss of the detector.
     pub heatmap_loss: f32,
+    /// H(I), `[batch, scales, height, width]`.
+    pub heatmaps: Tensor<4>,
+    /// G of the moved keypoints, as `heatmaps`.
+    pub targets: Tensor<4>,
+    /// E_K(H(I)) of each image.
+    pub found: Vec<Vec<Keypoint>>,
+    /// Where the keypoint stage moved them.
+    pub moved: Vec<Vec<Keypoint>>,
 }
 
-impl Lifted {
-    /// Starts training; both networks live on a device with autodiff.
-    pub fn new(heatmap: HeatmapNetwork, task: NetworkModule, config: LiftedConfig) -> Self {
-        let count = |module: &NetworkModule| module.network().parameter_count();
-        Self {
-            task_adam: Adam::new(config.task_adam, count(&task)),
-            detector_adam: Adam::new(config.detector_adam, count(&heatmap.detector)),
-            heatmap,
-            task,
-            config,
-        }
-    }
-
-    /// One step on a batch `[batch, channels, height, width]`.
+impl LiftedConfig {
+    /// One step on a batch `[batch, channels, height, width]`, at a multiple of the learning rates.
     ///
     /// # Errors
     /// When the shapes do not belong together or the heatmap is not finite.
-    pub fn step(&mut self, images: Tensor<4>, task: &impl Task) -> Result<StepReport, Error> {
-        let heatmaps = self
+    pub fn step(
+        &self,
+        trainee: &mut Trainee,
+        images: Tensor<4>,
+        task: &impl Task,
+        factor: f32,
+    ) -> Result<Step, Error> {
+        let model = &trainee.model;
+        let heatmaps = model
             .heatmap
             .forward(images.clone(), InputStatistics::Batch)?;
-        let found = self
-            .config
+        let plain = heatmaps.clone().detach().inner();
+        let found = model
+            .config()
             .extractor
-            .extract(heatmaps.clone().detach().inner(), self.heatmap.levels())?;
-        let anchors: Vec<Vec<_>> = found
+            .extract(plain.clone(), model.heatmap.levels())?;
+        let found: Vec<Vec<_>> = found
             .into_iter()
             .map(|image| image.into_iter().map(|found| found.keypoint).collect())
             .collect();
-        let anchors = keypoints::to_tensor(&anchors, &images.device())?;
-        let (moved, task_losses) = match self.config.order {
+        let anchors = keypoints::to_tensor(&found, &images.device())?;
+        let (moved, task_losses) = match self.order {
             StageOrder::TaskFirst => {
-                let losses = self.task_stage(&images, anchors.clone(), task)?;
-                (self.keypoint_stage(&images, anchors, task)?, losses)
+                let losses = self.task_stage(trainee, &images, anchors.clone(), task, factor)?;
+                (
+                    self.keypoint_stage(trainee, &images, anchors, task)?,
+                    losses,
+                )
             }
             StageOrder::KeypointsFirst => {
-                let moved = self.keypoint_stage(&images, anchors, task)?;
-                let losses = self.task_stage(&images, moved.clone(), task)?;
+                let moved = self.keypoint_stage(trainee, &images, anchors, task)?;
+                let losses = self.task_stage(trainee, &images, moved.clone(), task, factor)?;
                 (moved, losses)
             }
         };
-        let heatmap_loss = self.detector_stage(&images, heatmaps, moved, task_losses.clone())?;
-        Ok(StepReport {
+        let moved = keypoints::from_tensor(moved.inner())?;
+        let levels = trainee.model.heatmap.levels();
+        let [_, _, height, width] = heatmaps.dims();
+        let targets = splat(&moved, levels, height, width, &images.device())?;
+        let weights = task_losses.clone();
+        let heatmap_loss =
+            self.detector_stage(trainee, &images, heatmaps, targets.clone(), weights, factor)?;
+        Ok(Step {
             task_loss: task_losses.mean().inner().into_scalar(),
             heatmap_loss,
+            heatmaps: plain,
+            targets: targets.inner(),
+            found,
+            moved,
         })
     }
 
     /// Moves the keypoints down their own image's loss; the networks stay as they are.
     fn keypoint_stage(
         &self,
+        trainee: &Trainee,
         images: &Tensor<4>,
         anchors: Tensor<3>,
         task: &impl Task,
     ) -> Result<Tensor<3>, Error> {
-        let frozen = self.task.frozen();
+        let frozen = trainee.model.task.frozen();
         let mut moved = anchors.clone();
-        for _ in 0..self.config.keypoint_steps {
+        for _ in 0..self.keypoint_steps {
             let leaf = moved.clone().detach().require_grad();
-            let losses = self.task_losses(&frozen, images, leaf.clone(), task)?;
+            let losses = self.task_losses(trainee, &frozen, images, leaf.clone(), task)?;
             let mut total = losses.sum();
-            if self.config.lambda != 0.0 {
+            if self.lambda != 0.0 {
                 let distance = (leaf.clone() - anchors.clone()).square().sum();
-                total = total + distance * self.config.lambda;
+                total = total + distance * self.lambda;
             }
             let gradients = total.backward();
             let Some(gradient) = leaf.grad(&gradients) else {
                 break;
             };
-            let step = Tensor::from_inner(gradient) * self.config.keypoint_rate;
-            moved = if self.config.moves_scale {
+            let step = Tensor::from_inner(gradient) * self.keypoint_rate;
+            moved = if self.moves_scale {
                 moved - step
             } else {
                 let scale = moved.clone().narrow(2, 2, 1);
@@ -114,51 +121,46 @@ impl Lifted {
 
     /// Moves the task network; returns the loss of each image.
     fn task_stage(
-        &mut self,
+        &self,
+        trainee: &mut Trainee,
         images: &Tensor<4>,
         points: Tensor<3>,
         task: &impl Task,
+        factor: f32,
     ) -> Result<Tensor<1>, Error> {
-        let losses = self.task_losses(&self.task, images, points.detach(), task)?;
+        let network = &trainee.model.task;
+        let losses = self.task_losses(trainee, network, images, points.detach(), task)?;
         let gradients = losses.clone().mean().backward();
-        let parameters = self.task.parameters.val();
-        if let Some(gradient) = parameters.grad(&gradients) {
-            let parameters = self.task_adam.step(parameters, gradient)?;
-            self.task = self.task.clone().with_parameters(parameters)?;
-        }
+        trainee.move_task(&gradients, factor)?;
         Ok(losses.detach())
     }
 
     fn task_losses(
         &self,
+        trainee: &Trainee,
         network: &NetworkModule,
         images: &Tensor<4>,
         points: Tensor<3>,
         task: &impl Task,
     ) -> Result<Tensor<1>, Error> {
-        let patches = sample(images.clone(), points.clone(), self.config.geometry)?;
-        Ok(task.loss(network, patches, points)? * self.config.task_loss_factor)
+        let geometry = trainee.model.config().geometry;
+        let patches = sample(images.clone(), points.clone(), geometry)?;
+        Ok(task.loss(network, patches, points)? * self.task_loss_factor)
     }
 
     /// Moves the detector towards a heatmap with its maxima at the keypoints.
     fn detector_stage(
-        &mut self,
+        &self,
+        trainee: &mut Trainee,
         images: &Tensor<4>,
         heatmaps: Tensor<4>,
-        points: Tensor<3>,
+        targets: Tensor<4>,
         task_losses: Tensor<1>,
+        factor: f32,
     ) -> Result<f32, Error> {
         let [_, scales, height, width] = heatmaps.dims();
-        let points = keypoints::from_tensor(points.inner())?;
-        let target = splat(
-            &points,
-            self.heatmap.levels(),
-            height,
-            width,
-            &images.device(),
-        )?;
-        let squares = heatmap_loss(heatmaps, target)?;
-        let losses = match self.config.heatmap_loss {
+        let squares = heatmap_loss(heatmaps, targets)?;
+        let losses = match self.heatmap_loss {
             HeatmapLoss::Sum => squares,
             HeatmapLoss::WeightedMean { sharpness } => {
                 let weights = (task_losses * -sharpness).exp();
@@ -167,13 +169,8 @@ impl Lifted {
         };
         let loss = losses.mean();
         let gradients = loss.backward();
-        let detector = &self.heatmap.detector;
-        let parameters = detector.parameters.val();
-        if let Some(gradient) = parameters.grad(&gradients) {
-            let parameters = self.detector_adam.step(parameters, gradient)?;
-            let moved = detector.clone().with_parameters(parameters)?;
-            self.heatmap.detector = moved.observe_input(images.clone());
-        }
+        trainee.move_detector(&gradients, factor)?;
+        trainee.observe(images.clone());
         Ok(loss.inner().into_scalar())
     }
 }

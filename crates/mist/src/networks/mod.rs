@@ -19,3 +19,4 @@ pub use detector::DetectorConfig;
 pub use encoder::EncoderConfig;
 pub use module::{InputStatistics, NetworkModule};
 pub use style::BlockStyle;
+pub(crate) use weights::refuse_unknown;

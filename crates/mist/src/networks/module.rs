@@ -101,6 +101,15 @@ impl NetworkModule {
         Ok(self)
     }
 
+    /// The flat parameter vector as plain numbers.
+    ///
+    /// # Errors
+    /// When the device cannot be read.
+    pub fn parameter_values(&self) -> Result<Vec<f32>, Error> {
+        let parameters = self.parameters.val().detach();
+        Ok(parameters.try_into_vec_as::<f32>()?)
+    }
+
     /// The description.
     pub fn network(&self) -> &Network {
         &self.network

@@ -1,10 +1,11 @@
 //! Named views of a network's flat parameters, as safetensors.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::HashSet;
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use mist_kernels::network::Network;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors, View};
 
 use super::NetworkModule;
 use crate::Error;
@@ -12,35 +13,37 @@ use crate::Error;
 const RUNNING_MEAN: &str = "input.running_mean";
 const RUNNING_VARIANCE: &str = "input.running_variance";
 
+/// A tensor of a weights file: shape and little-endian f32.
+pub(crate) struct NamedTensor {
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl View for NamedTensor {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.bytes)
+    }
+
+    fn data_len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
 impl NetworkModule {
     /// Serialises every parameter under its name, and the running input statistics where there are any.
     ///
     /// # Errors
     /// When the device cannot be read.
     pub fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
-        let flat = read_back(self.parameters.val())?;
-        let specs = self.network().parameters();
-        let mut named: Vec<(String, Vec<usize>, Vec<u8>)> = specs
-            .into_iter()
-            .map(|spec| {
-                let values = &flat[spec.offset..spec.offset + spec.len()];
-                (spec.name, spec.shape, bytes_of(values))
-            })
-            .collect();
-        if self.network().normalises_input() {
-            let (mean, variance) = self.running_statistics();
-            for (name, tensor) in [(RUNNING_MEAN, mean), (RUNNING_VARIANCE, variance)] {
-                let values = read_back(tensor)?;
-                named.push((name.to_owned(), vec![values.len()], bytes_of(&values)));
-            }
-        }
-        let views = named
-            .iter()
-            .map(|(name, shape, bytes)| {
-                Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytes)?))
-            })
-            .collect::<Result<Vec<_>, Error>>()?;
-        Ok(safetensors::serialize(views, None)?)
+        Ok(safetensors::serialize(self.named_tensors("")?, None)?)
     }
 
     /// Reads what [`NetworkModule::to_safetensors`] wrote; every tensor must be there, with its shape, and finite.
@@ -53,43 +56,91 @@ impl NetworkModule {
         device: &Device,
     ) -> Result<Self, Error> {
         let file = SafeTensors::deserialize(bytes)?;
-        let mut expected: HashMap<String, Vec<usize>> = HashMap::new();
+        let (module, known) = Self::from_named(network, &file, "", device)?;
+        refuse_unknown(&file, &known)?;
+        Ok(module)
+    }
+
+    /// The tensors of this network, their names behind `prefix`.
+    pub(crate) fn named_tensors(&self, prefix: &str) -> Result<Vec<(String, NamedTensor)>, Error> {
+        let named = |name: &str, shape, values: &[f32]| {
+            let bytes = bytes_of(values);
+            (full_name(prefix, name), NamedTensor { shape, bytes })
+        };
+        let flat = self.parameter_values()?;
+        let specs = self.network().parameters();
+        let mut tensors: Vec<_> = specs
+            .into_iter()
+            .map(|spec| {
+                let values = &flat[spec.offset..spec.offset + spec.len()];
+                named(&spec.name, spec.shape, values)
+            })
+            .collect();
+        if self.network().normalises_input() {
+            let (mean, variance) = self.running_statistics();
+            for (name, tensor) in [(RUNNING_MEAN, mean), (RUNNING_VARIANCE, variance)] {
+                let values = tensor.try_into_vec_as::<f32>()?;
+                tensors.push(named(name, vec![values.len()], &values));
+            }
+        }
+        Ok(tensors)
+    }
+
+    /// Reads the tensors behind `prefix`; returns their names too.
+    pub(crate) fn from_named(
+        network: Network,
+        file: &SafeTensors,
+        prefix: &str,
+        device: &Device,
+    ) -> Result<(Self, HashSet<String>), Error> {
+        let mut known = HashSet::new();
+        let mut read = |name: &str, shape: &[usize]| {
+            let name = full_name(prefix, name);
+            let values = finite_tensor(file, &name, shape);
+            known.insert(name);
+            values
+        };
         let mut parameters = Vec::with_capacity(network.parameter_count());
         for spec in network.parameters() {
-            parameters.extend(finite_tensor(&file, &spec.name, &spec.shape)?);
-            expected.insert(spec.name, spec.shape);
+            parameters.extend(read(&spec.name, &spec.shape)?);
         }
-        let mut statistics = None;
-        if network.normalises_input() {
-            let shape = vec![network.in_channels];
-            let mean = finite_tensor(&file, RUNNING_MEAN, &shape)?;
-            let variance = finite_tensor(&file, RUNNING_VARIANCE, &shape)?;
-            expected.insert(RUNNING_MEAN.to_owned(), shape.clone());
-            expected.insert(RUNNING_VARIANCE.to_owned(), shape);
-            statistics = Some((mean, variance));
-        }
-        let mut unknown: Vec<_> = file.names();
-        unknown.retain(|name| !expected.contains_key(*name));
-        unknown.sort_unstable();
-        if let Some(name) = unknown.first() {
-            return Err(Error::UnknownTensor {
-                name: (*name).to_owned(),
-            });
-        }
+        let statistics = if network.normalises_input() {
+            let shape = [network.in_channels];
+            Some((read(RUNNING_MEAN, &shape)?, read(RUNNING_VARIANCE, &shape)?))
+        } else {
+            None
+        };
         let module = Self::from_parameters(network, parameters, device)?;
-        Ok(match statistics {
+        let tensor = |values: Vec<f32>| Tensor::<1>::from_data(values.as_slice(), device);
+        let module = match statistics {
             Some((mean, variance)) => {
-                let tensor =
-                    |values: Vec<f32>| burn::tensor::Tensor::from_data(values.as_slice(), device);
                 module.with_running_statistics(tensor(mean), tensor(variance))
             }
             None => module,
-        })
+        };
+        Ok((module, known))
     }
 }
 
-fn read_back(tensor: burn::tensor::Tensor<1>) -> Result<Vec<f32>, Error> {
-    Ok(tensor.try_into_vec_as::<f32>()?)
+/// A file with tensors that nobody reads belongs to another network.
+pub(crate) fn refuse_unknown(file: &SafeTensors, known: &HashSet<String>) -> Result<(), Error> {
+    let mut unknown: Vec<_> = file.names();
+    unknown.retain(|name| !known.contains(*name));
+    unknown.sort_unstable();
+    match unknown.first() {
+        Some(name) => Err(Error::UnknownTensor {
+            name: (*name).to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn full_name(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{prefix}.{name}")
+    }
 }
 
 fn bytes_of(values: &[f32]) -> Vec<u8> {

@@ -2,11 +2,10 @@
 
 use anyhow::Result;
 use burn::tensor::{Device, Distribution, Tensor};
-use mist::extract::Extractor;
 use serde::Serialize;
 
 use super::timing::median_secs;
-use super::workloads::official_detector;
+use super::workloads::official_model;
 use crate::commands::Say;
 
 /// Milliseconds per image along one axis.
@@ -28,11 +27,10 @@ pub struct Point {
 /// Detection time per image over K, side and batch.
 pub fn measure(device: &Device, rounds: u16, say: Say) -> Result<Vec<Curve>> {
     let time = |side: usize, instances: usize, batch: usize| -> Result<f64> {
-        let mut detector = official_detector(device)?;
-        detector.extractor = Extractor::new(instances);
+        let model = official_model(device)?.with_instances(instances);
         let images = Tensor::<4>::random([batch, 3, side, side], Distribution::Default, device);
         let secs = median_secs(rounds, || {
-            std::hint::black_box(detector.detect(images.clone())?);
+            std::hint::black_box(model.detect(images.clone())?);
             Ok(())
         })?;
         say.line(format_args!(

@@ -4,12 +4,10 @@ use std::fmt;
 
 use anyhow::Result;
 use burn::tensor::{Device, Distribution, Tensor};
-use mist::detect::Detector;
-use mist::extract::Extractor;
-use mist::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
-use mist::lifted::{Classification, Lifted, LiftedConfig};
+use mist::lifted::{Classification, LiftedConfig};
+use mist::model::{Model, ModelConfig};
 use mist::networks::{DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, classifier};
-use mist::sample::PatchGeometry;
+use mist::training::{OptimiserConfig, Trainee};
 use mist_kernels::network::{Network, Shape};
 
 /// Images of a training batch.
@@ -158,46 +156,33 @@ fn with_gradients(
     }))
 }
 
-fn heatmap(device: &Device) -> Result<HeatmapNetwork> {
-    let detector = NetworkModule::init(detector_network()?, 0, device)?;
-    Ok(HeatmapNetwork::new(
-        detector,
-        ScaleLevels::single(),
-        LocalSoftmax::official(),
-    )?)
-}
-
 fn train_step(device: &Device) -> Result<Box<dyn FnMut() -> Result<()>>> {
-    let task = NetworkModule::init(classifier_network()?, 1, device)?;
-    let mut lifted = Lifted::new(heatmap(device)?, task, LiftedConfig::official());
+    let settings = OptimiserConfig::default();
+    let mut trainee = Trainee::new(official_model(device)?, settings, settings)?;
     let images = noise(detector_shape(), device);
     let mean_labels = Tensor::full([BATCH, CLASSES], 1.0 / CLASSES as f32, device);
     let task = Classification { mean_labels };
+    let lifted = LiftedConfig::official();
     let device = device.clone();
     Ok(Box::new(move || {
-        std::hint::black_box(lifted.step(images.clone(), &task)?);
+        std::hint::black_box(lifted.step(&mut trainee, images.clone(), &task, 1.0)?);
         Ok(device.sync()?)
     }))
 }
 
-/// The official networks with untrained weights, ready to detect.
-pub fn official_detector(device: &Device) -> Result<Detector> {
-    Ok(Detector {
-        heatmap: heatmap(device)?,
-        classifier: NetworkModule::init(classifier_network()?, 1, device)?,
-        extractor: Extractor::new(INSTANCES),
-        geometry: PatchGeometry::mnist(),
-    })
+/// The official networks with untrained weights.
+pub fn official_model(device: &Device) -> Result<Model> {
+    Ok(Model::init(ModelConfig::official(), 0, device)?)
 }
 
 fn detect(device: &Device) -> Result<Box<dyn FnMut() -> Result<()>>> {
-    let detector = official_detector(device)?;
+    let model = official_model(device)?;
     let batches: Vec<Tensor<4>> = (0..DETECTED / DETECTED_AT_ONCE)
         .map(|_| noise([DETECTED_AT_ONCE, 3, IMAGE_PX, IMAGE_PX], device))
         .collect();
     Ok(Box::new(move || {
         for images in &batches {
-            std::hint::black_box(detector.detect(images.clone())?);
+            std::hint::black_box(model.detect(images.clone())?);
         }
         Ok(())
     }))

@@ -1,13 +1,12 @@
 //! The Adam optimiser on one flat parameter vector (Kingma and Ba, 2015).
 
-use burn::tensor::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
 /// Settings of Adam.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct AdamConfig {
     /// Step size.
     pub rate: f32,
@@ -51,14 +50,11 @@ impl Adam {
         }
     }
 
-    /// The parameters after one step along a gradient.
+    /// One step of `values` along a gradient, at a multiple of the rate.
     ///
     /// # Errors
-    /// When the lengths differ or the device cannot be read.
-    pub fn step(&mut self, parameters: Tensor<1>, gradient: Tensor<1>) -> Result<Tensor<1>, Error> {
-        let device = parameters.device();
-        let mut values = parameters.detach().inner().try_into_vec_as::<f32>()?;
-        let gradient = gradient.try_into_vec_as::<f32>()?;
+    /// When the lengths differ.
+    pub fn step(&mut self, values: &mut [f32], gradient: &[f32], factor: f32) -> Result<(), Error> {
         if values.len() != self.means.len() || gradient.len() != self.means.len() {
             return Err(Error::Mismatch {
                 what: "parameters and their gradient",
@@ -66,15 +62,21 @@ impl Adam {
                 actual: vec![values.len(), gradient.len()],
             });
         }
-        self.update(&mut values, &gradient);
-        let length = values.len();
-        Ok(Tensor::from_data(
-            TensorData::new(values, [length]),
-            &device,
-        ))
+        self.update(values, gradient, factor);
+        Ok(())
     }
 
-    fn update(&mut self, values: &mut [f32], gradient: &[f32]) {
+    /// Steps taken, means and squares.
+    pub(super) fn state(&self) -> (u32, &[f32], &[f32]) {
+        (self.steps, &self.means, &self.squares)
+    }
+
+    /// Continues from a state that [`Adam::state`] gave, of the same length.
+    pub(super) fn restore(&mut self, steps: u32, means: Vec<f32>, squares: Vec<f32>) {
+        (self.steps, self.means, self.squares) = (steps, means, squares);
+    }
+
+    fn update(&mut self, values: &mut [f32], gradient: &[f32], factor: f32) {
         let AdamConfig {
             rate,
             beta1,
@@ -83,7 +85,7 @@ impl Adam {
         } = self.config;
         self.steps = self.steps.saturating_add(1);
         let bias = |beta: f32| 1.0 - f64::from(beta).powf(f64::from(self.steps));
-        let rate = (f64::from(rate) / bias(beta1)) as f32;
+        let rate = (f64::from(rate) * f64::from(factor) / bias(beta1)) as f32;
         let root_bias = (1.0 / bias(beta2).sqrt()) as f32;
         let state = self.means.iter_mut().zip(&mut self.squares);
         for ((value, &gradient), (mean, square)) in values.iter_mut().zip(gradient).zip(state) {
@@ -96,51 +98,58 @@ impl Adam {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::Device;
-
     use super::*;
 
-    /// Two steps by hand: the first moves by the rate against the gradient's sign, whatever its size.
+    fn adam(rate: f32, length: usize) -> Adam {
+        let config = AdamConfig {
+            rate,
+            ..AdamConfig::default()
+        };
+        Adam::new(config, length)
+    }
+
+    /// The first step moves by the rate against the gradient's sign, whatever its size.
     #[test]
     fn the_first_step_has_the_size_of_the_rate() {
-        let device = Device::flex();
-        let mut adam = Adam::new(
-            AdamConfig {
-                rate: 0.1,
-                ..AdamConfig::default()
-            },
-            2,
-        );
-        let start = Tensor::<1>::from_data([1.0, -2.0], &device);
-        let gradient = Tensor::<1>::from_data([1e-3, -50.0], &device);
-        let moved = adam.step(start, gradient).unwrap();
-        let moved = moved.into_data().try_to_vec::<f32>().unwrap();
-        assert!((moved[0] - 0.9).abs() < 1e-5 && (moved[1] + 1.9).abs() < 1e-5);
+        let mut values = [1.0, -2.0];
+        adam(0.1, 2).step(&mut values, &[1e-3, -50.0], 1.0).unwrap();
+        assert!((values[0] - 0.9).abs() < 1e-5 && (values[1] + 1.9).abs() < 1e-5);
     }
 
     #[test]
     fn a_quadratic_is_minimised() {
-        let device = Device::flex();
-        let mut adam = Adam::new(
-            AdamConfig {
-                rate: 0.05,
-                ..AdamConfig::default()
-            },
-            1,
-        );
-        let mut x = Tensor::<1>::from_data([3.0], &device);
+        let mut adam = adam(0.05, 1);
+        let mut x = [3.0];
         for _ in 0..500 {
-            let gradient = (x.clone() - 1.0) * 2.0;
-            x = adam.step(x, gradient).unwrap();
+            let gradient = [(x[0] - 1.0) * 2.0];
+            adam.step(&mut x, &gradient, 1.0).unwrap();
         }
-        assert!((x.into_scalar::<f32>() - 1.0).abs() < 1e-2);
+        assert!((x[0] - 1.0).abs() < 1e-2);
+    }
+
+    #[test]
+    fn a_restored_optimiser_goes_on_to_the_bit() {
+        let gradient = |step: u32| [(step as f32).sin(), 0.3];
+        let (mut whole, mut values) = (adam(0.01, 2), [0.5, 0.5]);
+        for step in 0..7 {
+            whole.step(&mut values, &gradient(step), 1.0).unwrap();
+        }
+        let (mut first, mut again) = (adam(0.01, 2), [0.5, 0.5]);
+        for step in 0..3 {
+            first.step(&mut again, &gradient(step), 1.0).unwrap();
+        }
+        let (steps, means, squares) = first.state();
+        let mut second = adam(0.01, 2);
+        second.restore(steps, means.to_vec(), squares.to_vec());
+        for step in 3..7 {
+            second.step(&mut again, &gradient(step), 1.0).unwrap();
+        }
+        assert_eq!(values, again);
     }
 
     #[test]
     fn lengths_must_agree() {
-        let device = Device::flex();
-        let mut adam = Adam::new(AdamConfig::default(), 3);
-        let two = Tensor::<1>::zeros([2], &device);
-        assert!(adam.step(two.clone(), two).is_err());
+        let mut two = [0.0; 2];
+        assert!(adam(0.1, 3).step(&mut two, &[0.0; 2], 1.0).is_err());
     }
 }

@@ -1,0 +1,110 @@
+//! The upper bound of Table 2: the same networks, taught true centres and the class of each patch.
+
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Int, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::geometry::Keypoint;
+use crate::keypoints;
+use crate::lifted::Step;
+use crate::loss::heatmap_loss;
+use crate::metrics::Truth;
+use crate::networks::InputStatistics;
+use crate::sample::sample;
+use crate::splat::splat;
+use crate::training::Trainee;
+
+/// Settings of the supervised training.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SupervisedConfig {
+    /// Patches are cut out this far from the true centre at most, as the detector's will be.
+    pub jitter_px: f32,
+}
+
+impl SupervisedConfig {
+    /// One step on a batch `[batch, channels, height, width]` whose images hold equally many truths.
+    ///
+    /// `shift` gives numbers in -1..1, in a fixed order, for the jitter of the patches.
+    ///
+    /// # Errors
+    /// When the images differ in their number of truths or the shapes do not belong together.
+    pub fn step(
+        &self,
+        trainee: &mut Trainee,
+        images: Tensor<4>,
+        truths: &[Vec<Truth>],
+        mut shift: impl FnMut() -> f32,
+        factor: f32,
+    ) -> Result<Step, Error> {
+        let device = images.device();
+        let config = trainee.model.config().clone();
+        let centres: Vec<Vec<Keypoint>> = truths
+            .iter()
+            .map(|image| {
+                image
+                    .iter()
+                    .map(|truth| centre(truth, config.geometry.base_box_px))
+                    .collect()
+            })
+            .collect();
+
+        let jittered: Vec<Vec<Keypoint>> = centres
+            .iter()
+            .map(|image| {
+                let moved = image.iter().map(|point| Keypoint {
+                    x_px: point.x_px + self.jitter_px * shift(),
+                    y_px: point.y_px + self.jitter_px * shift(),
+                    scale: point.scale,
+                });
+                moved.collect()
+            })
+            .collect();
+        let points = keypoints::to_tensor(&jittered, &device)?;
+        let patches = sample(images.clone(), points, config.geometry)?;
+        let [batch, instances, channels, height, width] = patches.dims();
+        let patches = patches.reshape([batch * instances, channels, height, width]);
+        let logits = trainee
+            .model
+            .task
+            .forward(patches, InputStatistics::Running)?;
+        let classes = logits.dims()[1];
+        let logits = logits.reshape([batch * instances, classes]);
+        let labels: Vec<i64> = truths.iter().flatten().map(|t| t.label as i64).collect();
+        let labels = TensorData::new(labels, [batch * instances, 1]);
+        let labels = Tensor::<2, Int>::from_data(labels, &device);
+        let task_loss = log_softmax(logits, 1).gather(1, labels).mean().neg();
+        trainee.move_task(&task_loss.backward(), factor)?;
+
+        let heatmaps = trainee
+            .model
+            .heatmap
+            .forward(images.clone(), InputStatistics::Batch)?;
+        let [_, scales, height, width] = heatmaps.dims();
+        let levels = trainee.model.heatmap.levels();
+        let targets = splat(&centres, levels, height, width, &device)?;
+        let plain = heatmaps.clone().detach().inner();
+        let squares = heatmap_loss(heatmaps, targets.clone())?;
+        let loss = squares.mean() / (scales * height * width) as f64;
+        trainee.move_detector(&loss.backward(), factor)?;
+        trainee.observe(images);
+        Ok(Step {
+            task_loss: task_loss.inner().into_scalar(),
+            heatmap_loss: loss.inner().into_scalar(),
+            heatmaps: plain,
+            targets: targets.inner(),
+            found: jittered,
+            moved: centres,
+        })
+    }
+}
+
+fn centre(truth: &Truth, base_box_px: f32) -> Keypoint {
+    let bounds = truth.bounds;
+    Keypoint {
+        x_px: (bounds.x_min_px + bounds.x_max_px) / 2.0,
+        y_px: (bounds.y_min_px + bounds.y_max_px) / 2.0,
+        scale: (bounds.x_max_px - bounds.x_min_px) / base_box_px,
+    }
+}

@@ -1,0 +1,263 @@
+//! A whole model: H, E_K, S and T with their settings (paper, section 3), as one value and one file.
+
+use burn::tensor::activation::softmax;
+use burn::tensor::{Device, Tensor, TensorData};
+use mist_kernels::network::{Network, NetworkError};
+use safetensors::SafeTensors;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::extract::{Extractor, ScoredKeypoint};
+use crate::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
+use crate::keypoints;
+use crate::metrics::Detection;
+use crate::networks::{
+    DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, autoencoder, classifier,
+    refuse_unknown,
+};
+use crate::sample::{PatchGeometry, sample};
+
+const DETECTOR: &str = "detector";
+const TASK: &str = "task";
+
+/// The task network T.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum TaskNetwork {
+    /// Reads a class from each patch.
+    Classifier {
+        /// The convolutional part.
+        encoder: EncoderConfig,
+        /// Number of classes.
+        classes: usize,
+    },
+    /// Redraws each patch.
+    Autoencoder {
+        /// The way to the code; the way back mirrors it.
+        encoder: EncoderConfig,
+    },
+}
+
+impl TaskNetwork {
+    /// The description of the network.
+    ///
+    /// # Errors
+    /// When a width is zero.
+    pub fn network(&self) -> Result<Network, NetworkError> {
+        match self {
+            Self::Classifier { encoder, classes } => classifier(encoder, *classes),
+            Self::Autoencoder { encoder } => autoencoder(encoder),
+        }
+    }
+}
+
+/// Everything about a model but its weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// Scale levels of H.
+    pub scales: ScaleLevels,
+    /// Network of H.
+    pub detector: DetectorConfig,
+    /// Softmax of H.
+    pub softmax: LocalSoftmax,
+    /// E_K.
+    pub extractor: Extractor,
+    /// S.
+    pub geometry: PatchGeometry,
+    /// T.
+    pub task: TaskNetwork,
+}
+
+impl ModelConfig {
+    /// The released code's MNIST model.
+    pub fn official() -> Self {
+        Self {
+            scales: ScaleLevels::single(),
+            detector: DetectorConfig::official(),
+            softmax: LocalSoftmax::official(),
+            extractor: Extractor::new(9),
+            geometry: PatchGeometry::mnist(),
+            task: TaskNetwork::Classifier {
+                encoder: EncoderConfig::official(),
+                classes: 10,
+            },
+        }
+    }
+
+    /// Channels of the images it sees.
+    pub fn image_channels(&self) -> usize {
+        self.detector.in_channels
+    }
+}
+
+/// H, E_K, S and T.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// H.
+    pub heatmap: HeatmapNetwork,
+    /// T.
+    pub task: NetworkModule,
+    config: ModelConfig,
+}
+
+impl Model {
+    /// A model with starting weights drawn from `seed`.
+    ///
+    /// # Errors
+    /// When the settings are impossible.
+    pub fn init(config: ModelConfig, seed: u64, device: &Device) -> Result<Self, Error> {
+        let detector = NetworkModule::init(config.detector.network()?, seed, device)?;
+        let task = NetworkModule::init(config.task.network()?, !seed, device)?;
+        Self::from_networks(config, detector, task)
+    }
+
+    fn from_networks(
+        config: ModelConfig,
+        detector: NetworkModule,
+        task: NetworkModule,
+    ) -> Result<Self, Error> {
+        let heatmap = HeatmapNetwork::new(detector, config.scales.clone(), config.softmax)?;
+        Ok(Self {
+            heatmap,
+            task,
+            config,
+        })
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// The same with another K.
+    #[must_use]
+    pub fn with_instances(mut self, instances: usize) -> Self {
+        self.config.extractor.instances = instances;
+        self
+    }
+
+    /// A copy on another device, with other weights where they are given.
+    pub(crate) fn copy_with(
+        &self,
+        detector: Option<Vec<f32>>,
+        task: Option<Vec<f32>>,
+        device: &Device,
+    ) -> Result<Self, Error> {
+        let copy = |network: &NetworkModule, weights: Option<Vec<f32>>| {
+            let weights = weights.map_or_else(|| network.parameter_values(), Ok)?;
+            let (mean, variance) = network.running_statistics();
+            let moved = |tensor: Tensor<1>| -> Result<Tensor<1>, Error> {
+                let values = tensor.try_into_vec_as::<f32>()?;
+                let length = values.len();
+                Ok(Tensor::from_data(TensorData::new(values, [length]), device))
+            };
+            let copy = NetworkModule::from_parameters(network.network().clone(), weights, device)?;
+            Ok::<_, Error>(copy.with_running_statistics(moved(mean)?, moved(variance)?))
+        };
+        Self::from_networks(
+            self.config.clone(),
+            copy(&self.heatmap.detector, detector)?,
+            copy(&self.task, task)?,
+        )
+    }
+
+    /// The weights of both networks by name.
+    ///
+    /// # Errors
+    /// When the device cannot be read.
+    pub fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
+        let mut tensors = self.heatmap.detector.named_tensors(DETECTOR)?;
+        tensors.extend(self.task.named_tensors(TASK)?);
+        Ok(safetensors::serialize(tensors, None)?)
+    }
+
+    /// Reads what [`Model::to_safetensors`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are damaged or belong to another model.
+    pub fn from_safetensors(
+        config: ModelConfig,
+        bytes: &[u8],
+        device: &Device,
+    ) -> Result<Self, Error> {
+        let file = SafeTensors::deserialize(bytes)?;
+        let read = |network, prefix| NetworkModule::from_named(network, &file, prefix, device);
+        let (detector, mut known) = read(config.detector.network()?, DETECTOR)?;
+        let (task, of_task) = read(config.task.network()?, TASK)?;
+        known.extend(of_task);
+        refuse_unknown(&file, &known)?;
+        Self::from_networks(config, detector, task)
+    }
+
+    /// The heatmap's K strongest maxima of each image, strongest first: `E_K(H(I))`.
+    ///
+    /// # Shapes
+    /// - `images`: `[batch, channels, height, width]`
+    ///
+    /// # Errors
+    /// When an image is too small or the heatmap is not finite.
+    pub fn locate(&self, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
+        let heatmaps = self.heatmap.forward(images, InputStatistics::Running)?;
+        self.config
+            .extractor
+            .extract(heatmaps, self.heatmap.levels())
+    }
+
+    /// K boxes per image, strongest response first, each with its most probable label; the score is the heatmap's.
+    ///
+    /// An auto-encoder gives every box the label 0.
+    ///
+    /// # Shapes
+    /// - `images`: `[batch, channels, height, width]`
+    ///
+    /// # Errors
+    /// As [`Model::locate`].
+    pub fn detect(&self, images: Tensor<4>) -> Result<Vec<Vec<Detection>>, Error> {
+        let found = self.locate(images.clone())?;
+        let mut labels = self.labels(images, &found)?.into_iter();
+        let mut labelled = |found: &ScoredKeypoint| Detection {
+            bounds: found.keypoint.to_box(self.config.geometry.base_box_px),
+            label: labels.next().unwrap_or_default(),
+            score: found.score,
+        };
+        Ok(found
+            .iter()
+            .map(|image| image.iter().map(&mut labelled).collect())
+            .collect())
+    }
+
+    /// The most probable label of each keypoint, image after image.
+    fn labels(
+        &self,
+        images: Tensor<4>,
+        found: &[Vec<ScoredKeypoint>],
+    ) -> Result<Vec<usize>, Error> {
+        let TaskNetwork::Classifier { classes, .. } = self.config.task else {
+            return Ok(Vec::new());
+        };
+        let points: Vec<Vec<_>> = found
+            .iter()
+            .map(|image| image.iter().map(|found| found.keypoint).collect())
+            .collect();
+        let points = keypoints::to_tensor(&points, &images.device())?;
+        let patches = sample(images, points, self.config.geometry)?;
+        let [batch, instances, channels, height, width] = patches.dims();
+        let patches = patches.reshape([batch * instances, channels, height, width]);
+        let logits = self.task.forward(patches, InputStatistics::Running)?;
+        let probabilities = softmax(logits, 1).try_into_vec_as::<f32>()?;
+        Ok(probabilities
+            .chunks_exact(classes)
+            .map(most_probable)
+            .collect())
+    }
+}
+
+fn most_probable(probabilities: &[f32]) -> usize {
+    let best = (0..probabilities.len()).max_by(|&a, &b| {
+        probabilities[a]
+            .total_cmp(&probabilities[b])
+            .then(b.cmp(&a))
+    });
+    best.unwrap_or_default()
+}

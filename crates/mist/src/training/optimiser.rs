@@ -1,0 +1,95 @@
+//! What moves one network: clipping, Adam and the average of its weights.
+
+use burn::tensor::{Gradients, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+
+use super::{Adam, AdamConfig};
+use crate::Error;
+use crate::networks::NetworkModule;
+
+/// Settings of an [`Optimiser`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OptimiserConfig {
+    /// Adam.
+    pub adam: AdamConfig,
+    /// Longest gradient; longer ones are scaled down. 0 clips nothing.
+    pub clip_norm: f32,
+    /// Decay of the running average of weights that is evaluated and shipped; 0 takes the newest weights.
+    pub averaging: f32,
+}
+
+/// Adam with clipping and averaging for one network.
+#[derive(Clone, Debug)]
+pub struct Optimiser {
+    config: OptimiserConfig,
+    pub(super) adam: Adam,
+    /// The average, where one is kept.
+    pub(super) average: Option<Vec<f32>>,
+}
+
+impl Optimiser {
+    /// A fresh optimiser of a network.
+    ///
+    /// # Errors
+    /// When the device cannot be read.
+    pub fn new(config: OptimiserConfig, network: &NetworkModule) -> Result<Self, Error> {
+        let values = network.parameter_values()?;
+        Ok(Self {
+            config,
+            adam: Adam::new(config.adam, values.len()),
+            average: (config.averaging > 0.0).then_some(values),
+        })
+    }
+
+    /// The network after one step along the gradients; unchanged if they do not reach it.
+    ///
+    /// # Errors
+    /// When the device cannot be read.
+    pub fn step(
+        &mut self,
+        network: NetworkModule,
+        gradients: &Gradients,
+        factor: f32,
+    ) -> Result<NetworkModule, Error> {
+        let parameters = network.parameters.val();
+        let Some(gradient) = parameters.grad(gradients) else {
+            return Ok(network);
+        };
+        let mut gradient = gradient.try_into_vec_as::<f32>()?;
+        self.clip(&mut gradient);
+        let device = parameters.device();
+        let mut values = network.parameter_values()?;
+        self.adam.step(&mut values, &gradient, factor)?;
+        self.follow(&values);
+        let length = values.len();
+        network.with_parameters(Tensor::from_data(
+            TensorData::new(values, [length]),
+            &device,
+        ))
+    }
+
+    fn clip(&self, gradient: &mut [f32]) {
+        if self.config.clip_norm <= 0.0 {
+            return;
+        }
+        let square: f64 = gradient.iter().map(|&g| f64::from(g) * f64::from(g)).sum();
+        let norm = square.sqrt() as f32;
+        if norm > self.config.clip_norm {
+            let share = self.config.clip_norm / norm;
+            gradient.iter_mut().for_each(|g| *g *= share);
+        }
+    }
+
+    /// Early on the average forgets faster, so that it does not hold on to the starting weights.
+    fn follow(&mut self, values: &[f32]) {
+        let Some(average) = &mut self.average else {
+            return;
+        };
+        let steps = self.adam.state().0 as f32;
+        let decay = self.config.averaging.min((1.0 + steps) / (10.0 + steps));
+        for (mean, value) in average.iter_mut().zip(values) {
+            *mean += (1.0 - decay) * (value - *mean);
+        }
+    }
+}
