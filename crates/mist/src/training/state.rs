@@ -4,12 +4,22 @@ use std::collections::HashMap;
 
 use burn::tensor::{Tensor, TensorData};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
 
 use super::{Optimiser, Trainee};
 use crate::Error;
 use crate::networks::NetworkModule;
 
-const STEP: &str = "step";
+/// Key of the [`Counters`], as JSON.
+const COUNTERS: &str = "counters";
+
+/// Steps taken, by the training and by each optimiser.
+#[derive(Serialize, Deserialize)]
+struct Counters {
+    step: u64,
+    detector: u32,
+    task: u32,
+}
 
 /// Names of one network's vectors.
 struct Names {
@@ -19,7 +29,6 @@ struct Names {
     adam_means: String,
     adam_squares: String,
     average: String,
-    adam_steps: String,
 }
 
 impl Names {
@@ -32,7 +41,6 @@ impl Names {
             adam_means: name("adam_means"),
             adam_squares: name("adam_squares"),
             average: name("average"),
-            adam_steps: name("adam_steps"),
         }
     }
 }
@@ -44,7 +52,12 @@ impl Trainee {
     /// When the device cannot be read.
     pub fn to_bytes(&self, step: u64) -> Result<Vec<u8>, Error> {
         let mut vectors: Vec<(String, Vec<f32>)> = Vec::new();
-        let mut numbers = HashMap::from([(STEP.to_owned(), step.to_string())]);
+        let counters = Counters {
+            step,
+            detector: self.detector.adam.state().0,
+            task: self.task.adam.state().0,
+        };
+        let counters = serde_json::to_string(&counters).unwrap_or_default();
         let model = &self.model;
         for (name, network, optimiser) in [
             ("detector", &model.heatmap.detector, &self.detector),
@@ -52,7 +65,7 @@ impl Trainee {
         ] {
             let names = Names::of(name);
             let (mean, variance) = network.running_statistics();
-            let (steps, means, squares) = optimiser.adam.state();
+            let (_, means, squares) = optimiser.adam.state();
             vectors.push((names.parameters, network.parameter_values()?));
             vectors.push((names.running_mean, mean.try_into_vec_as::<f32>()?));
             vectors.push((names.running_variance, variance.try_into_vec_as::<f32>()?));
@@ -61,7 +74,6 @@ impl Trainee {
             if let Some(average) = &optimiser.average {
                 vectors.push((names.average, average.clone()));
             }
-            numbers.insert(names.adam_steps, steps.to_string());
         }
         let bytes: Vec<(String, Vec<u8>)> = vectors
             .into_iter()
@@ -79,7 +91,10 @@ impl Trainee {
                 ))
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        Ok(safetensors::serialize(views, Some(numbers))?)
+        Ok(safetensors::serialize(
+            views,
+            Some(HashMap::from([(COUNTERS.to_owned(), counters)])),
+        )?)
     }
 
     /// Goes back to what [`Trainee::to_bytes`] wrote, for a trainee of the same settings; returns the step.
@@ -89,26 +104,22 @@ impl Trainee {
     pub fn restore(&mut self, bytes: &[u8]) -> Result<u64, Error> {
         let (_, header) = SafeTensors::read_metadata(bytes)?;
         let file = SafeTensors::deserialize(bytes)?;
-        let number = |name: &str| -> Result<u64, Error> {
-            let numbers = header.metadata().as_ref();
-            let text = numbers.and_then(|numbers| numbers.get(name));
-            text.and_then(|text| text.parse().ok())
-                .ok_or_else(|| missing(name))
-        };
-        let step = number(STEP)?;
-        let steps = |network: &str| number(&Names::of(network).adam_steps);
-        let (detector_steps, task_steps) = (steps("detector")?, steps("task")?);
+        let counters = header.metadata().as_ref();
+        let counters = counters.and_then(|numbers| numbers.get(COUNTERS));
+        let counters: Counters = counters
+            .and_then(|text| serde_json::from_str(text).ok())
+            .ok_or_else(|| missing(COUNTERS))?;
         let detector = self.model.heatmap.detector.clone();
         self.model.heatmap.detector = restored(
             detector,
             &mut self.detector,
             &file,
             "detector",
-            detector_steps,
+            counters.detector,
         )?;
         let task = self.model.task.clone();
-        self.model.task = restored(task, &mut self.task, &file, "task", task_steps)?;
-        Ok(step)
+        self.model.task = restored(task, &mut self.task, &file, "task", counters.task)?;
+        Ok(counters.step)
     }
 }
 
@@ -117,7 +128,7 @@ fn restored(
     optimiser: &mut Optimiser,
     file: &SafeTensors,
     name: &str,
-    steps: u64,
+    steps: u32,
 ) -> Result<NetworkModule, Error> {
     let names = Names::of(name);
     let count = network.network().parameter_count();
@@ -135,7 +146,6 @@ fn restored(
     if let Some(average) = &mut optimiser.average {
         *average = vector(file, &names.average, count)?;
     }
-    let steps = u32::try_from(steps).map_err(|_| missing(&names.adam_steps))?;
     optimiser.adam.restore(steps, means, squares);
     let network = network.with_parameters(tensor(parameters))?;
     Ok(network.with_running_statistics(tensor(running_mean), tensor(running_variance)))
