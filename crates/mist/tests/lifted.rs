@@ -9,9 +9,10 @@ use mist::lifted::{Classification, HeatmapLoss, LiftedConfig, Reconstruction, St
 use mist::model::{Model, ModelConfig, TaskNetwork};
 use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig};
 use mist::sample::PatchGeometry;
-use mist::training::{AdamConfig, OptimiserConfig, Trainee};
+use mist::training::{AdamConfig, OptimiserConfig, Progress, Schedule, Trainee};
 
 const SIDE: usize = 24;
+const START: Progress = Progress { step: 0, steps: 1 };
 
 /// Two squares per image, one bright and one dim, at places that depend on the image.
 fn batch(images: usize) -> Vec<f32> {
@@ -91,6 +92,7 @@ fn trainee(task: TaskNetwork) -> Trainee {
         },
         clip_norm: 10.0,
         averaging: 0.9,
+        schedule: Schedule::default(),
     };
     Trainee::new(
         Model::init(model(task), 1, &device).unwrap(),
@@ -114,7 +116,7 @@ fn classify(trainee: &mut Trainee, order: StageOrder, steps: usize) -> Vec<f32> 
     };
     (0..steps)
         .map(|_| {
-            let step = config(order).step(trainee, images(6, &device), &task, 1.0);
+            let step = config(order).step(trainee, images(6, &device), &task, START);
             step.unwrap().task_loss
         })
         .collect()
@@ -161,7 +163,7 @@ fn reconstruction_learns_through_the_same_loop() {
     let lifted = config(StageOrder::TaskFirst);
     let losses: Vec<f32> = (0..60)
         .map(|_| {
-            let step = lifted.step(&mut trainee, images(6, &device), &task, 1.0);
+            let step = lifted.step(&mut trainee, images(6, &device), &task, START);
             step.unwrap().task_loss
         })
         .collect();

@@ -13,7 +13,7 @@ use crate::metrics::Truth;
 use crate::networks::InputStatistics;
 use crate::sample::sample;
 use crate::splat::splat;
-use crate::training::Trainee;
+use crate::training::{Progress, Trainee};
 
 /// Settings of the supervised training.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ impl SupervisedConfig {
         images: Tensor<4>,
         truths: &[Vec<Truth>],
         mut shift: impl FnMut() -> f32,
-        factor: f32,
+        progress: Progress,
     ) -> Result<Step, Error> {
         let device = images.device();
         let config = trainee.model.config().clone();
@@ -75,7 +75,7 @@ impl SupervisedConfig {
         let labels = TensorData::new(labels, [batch * instances, 1]);
         let labels = Tensor::<2, Int>::from_data(labels, &device);
         let task_loss = log_softmax(logits, 1).gather(1, labels).mean().neg();
-        trainee.move_task(&task_loss.backward(), factor)?;
+        trainee.move_task(&task_loss.backward(), progress)?;
 
         let heatmaps = trainee
             .model
@@ -87,7 +87,7 @@ impl SupervisedConfig {
         let plain = heatmaps.clone().detach().inner();
         let squares = heatmap_loss(heatmaps, targets.clone())?;
         let loss = squares.mean() / (scales * height * width) as f64;
-        trainee.move_detector(&loss.backward(), factor)?;
+        trainee.move_detector(&loss.backward(), progress)?;
         trainee.observe(images);
         Ok(Step {
             task_loss: task_loss.inner().into_scalar(),

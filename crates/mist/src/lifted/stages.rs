@@ -10,7 +10,7 @@ use crate::loss::heatmap_loss;
 use crate::networks::{InputStatistics, NetworkModule};
 use crate::sample::sample;
 use crate::splat::splat;
-use crate::training::Trainee;
+use crate::training::{Progress, Trainee};
 
 /// What one step did, for logs and pictures.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct Step {
 }
 
 impl LiftedConfig {
-    /// One step on a batch `[batch, channels, height, width]`, at a multiple of the learning rates.
+    /// One step on a batch `[batch, channels, height, width]`.
     ///
     /// # Errors
     /// When the shapes do not belong together or the heatmap is not finite.
@@ -39,7 +39,7 @@ impl LiftedConfig {
         trainee: &mut Trainee,
         images: Tensor<4>,
         task: &impl Task,
-        factor: f32,
+        progress: Progress,
     ) -> Result<Step, Error> {
         let model = &trainee.model;
         let heatmaps = model
@@ -57,7 +57,7 @@ impl LiftedConfig {
         let anchors = keypoints::to_tensor(&found, &images.device())?;
         let (moved, task_losses) = match self.order {
             StageOrder::TaskFirst => {
-                let losses = self.task_stage(trainee, &images, anchors.clone(), task, factor)?;
+                let losses = self.task_stage(trainee, &images, anchors.clone(), task, progress)?;
                 (
                     self.keypoint_stage(trainee, &images, anchors, task)?,
                     losses,
@@ -65,7 +65,7 @@ impl LiftedConfig {
             }
             StageOrder::KeypointsFirst => {
                 let moved = self.keypoint_stage(trainee, &images, anchors, task)?;
-                let losses = self.task_stage(trainee, &images, moved.clone(), task, factor)?;
+                let losses = self.task_stage(trainee, &images, moved.clone(), task, progress)?;
                 (moved, losses)
             }
         };
@@ -74,8 +74,14 @@ impl LiftedConfig {
         let [_, _, height, width] = heatmaps.dims();
         let targets = splat(&moved, levels, height, width, &images.device())?;
         let weights = task_losses.clone();
-        let heatmap_loss =
-            self.detector_stage(trainee, &images, heatmaps, targets.clone(), weights, factor)?;
+        let heatmap_loss = self.detector_stage(
+            trainee,
+            &images,
+            heatmaps,
+            targets.clone(),
+            weights,
+            progress,
+        )?;
         Ok(Step {
             task_loss: task_losses.mean().inner().into_scalar(),
             heatmap_loss,
@@ -126,12 +132,12 @@ impl LiftedConfig {
         images: &Tensor<4>,
         points: Tensor<3>,
         task: &impl Task,
-        factor: f32,
+        progress: Progress,
     ) -> Result<Tensor<1>, Error> {
         let network = &trainee.model.task;
         let losses = self.task_losses(trainee, network, images, points.detach(), task)?;
         let gradients = losses.clone().mean().backward();
-        trainee.move_task(&gradients, factor)?;
+        trainee.move_task(&gradients, progress)?;
         Ok(losses.detach())
     }
 
@@ -156,7 +162,7 @@ impl LiftedConfig {
         heatmaps: Tensor<4>,
         targets: Tensor<4>,
         task_losses: Tensor<1>,
-        factor: f32,
+        progress: Progress,
     ) -> Result<f32, Error> {
         let [_, scales, height, width] = heatmaps.dims();
         let squares = heatmap_loss(heatmaps, targets)?;
@@ -168,8 +174,10 @@ impl LiftedConfig {
             }
         };
         let loss = losses.mean();
-        let gradients = loss.backward();
-        trainee.move_detector(&gradients, factor)?;
+        if !trainee.detector_rests(progress) {
+            let gradients = loss.backward();
+            trainee.move_detector(&gradients, progress)?;
+        }
         trainee.observe(images.clone());
         Ok(loss.inner().into_scalar())
     }

@@ -8,5 +8,5 @@ mod trainee;
 
 pub use adam::{Adam, AdamConfig};
 pub use optimiser::{Optimiser, OptimiserConfig};
-pub use schedule::Schedule;
+pub use schedule::{Progress, Schedule};
 pub use trainee::Trainee;

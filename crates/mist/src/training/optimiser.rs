@@ -3,7 +3,7 @@
 use burn::tensor::{Gradients, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use super::{Adam, AdamConfig};
+use super::{Adam, AdamConfig, Progress, Schedule};
 use crate::Error;
 use crate::networks::NetworkModule;
 
@@ -17,6 +17,8 @@ pub struct OptimiserConfig {
     pub clip_norm: f32,
     /// Decay of the running average of weights that is evaluated and shipped; 0 takes the newest weights.
     pub averaging: f32,
+    /// How the rate changes.
+    pub schedule: Schedule,
 }
 
 /// Adam with clipping and averaging for one network.
@@ -42,6 +44,11 @@ impl Optimiser {
         })
     }
 
+    /// Whether it does not move at this point.
+    pub fn rests(&self, progress: Progress) -> bool {
+        self.config.schedule.factor(progress) == 0.0
+    }
+
     /// The network after one step along the gradients; unchanged if they do not reach it.
     ///
     /// # Errors
@@ -50,7 +57,7 @@ impl Optimiser {
         &mut self,
         network: NetworkModule,
         gradients: &Gradients,
-        factor: f32,
+        progress: Progress,
     ) -> Result<NetworkModule, Error> {
         let parameters = network.parameters.val();
         let Some(gradient) = parameters.grad(gradients) else {
@@ -60,6 +67,7 @@ impl Optimiser {
         self.clip(&mut gradient);
         let device = parameters.device();
         let mut values = network.parameter_values()?;
+        let factor = self.config.schedule.factor(progress);
         self.adam.step(&mut values, &gradient, factor)?;
         self.follow(&values);
         let length = values.len();

@@ -2,11 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Rises over the first steps, stays, then falls along half a cosine.
+/// How far a training has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Steps done.
+    pub step: u64,
+    /// Steps in all.
+    pub steps: u64,
+}
+
+/// Rests, rises, stays, then falls along half a cosine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
-    /// Steps of linear rise.
+    /// Steps before the first move: a detector rests while the task network finds its feet.
+    pub rest_steps: u64,
+    /// Steps of linear rise after that.
     pub warmup_steps: u64,
     /// Share of the training after which the rates fall; 1 keeps them.
     pub decay_from: f32,
@@ -17,6 +28,7 @@ pub struct Schedule {
 impl Default for Schedule {
     fn default() -> Self {
         Self {
+            rest_steps: 0,
             warmup_steps: 0,
             decay_from: 1.0,
             final_share: 0.0,
@@ -25,18 +37,17 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// The factor on the rates at a step of `total`.
-    pub fn factor(&self, step: u64, total: u64) -> f32 {
-        let rise = if step < self.warmup_steps {
-            (step + 1) as f32 / self.warmup_steps as f32
-        } else {
-            1.0
+    /// The factor on the learning rate; 0 is rest.
+    pub fn factor(&self, progress: Progress) -> f32 {
+        let Some(step) = progress.step.checked_sub(self.rest_steps) else {
+            return 0.0;
         };
-        let done = step as f32 / total.max(1) as f32;
-        let fallen = ((done - self.decay_from) / (1.0 - self.decay_from)).clamp(0.0, 1.0);
-        if self.decay_from >= 1.0 || fallen <= 0.0 {
+        let rise = ((step + 1) as f32 / self.warmup_steps.max(1) as f32).min(1.0);
+        let done = progress.step as f32 / progress.steps.max(1) as f32;
+        if done <= self.decay_from || self.decay_from >= 1.0 {
             return rise;
         }
+        let fallen = ((done - self.decay_from) / (1.0 - self.decay_from)).min(1.0);
         let share = 0.5 * (1.0 + (std::f32::consts::PI * fallen).cos());
         rise * (self.final_share + (1.0 - self.final_share) * share)
     }
@@ -46,22 +57,27 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    #[test]
-    fn constant_unless_asked_otherwise() {
-        let schedule = Schedule::default();
-        assert!((0..=100).all(|step| schedule.factor(step, 100) == 1.0));
+    fn at(schedule: Schedule, step: u64) -> f32 {
+        schedule.factor(Progress { step, steps: 100 })
     }
 
     #[test]
-    fn rises_stays_and_falls() {
+    fn constant_unless_asked_otherwise() {
+        assert!((0..=100).all(|step| at(Schedule::default(), step) == 1.0));
+    }
+
+    #[test]
+    fn rests_rises_stays_and_falls() {
         let schedule = Schedule {
+            rest_steps: 5,
             warmup_steps: 10,
             decay_from: 0.5,
             final_share: 0.1,
         };
-        assert!((schedule.factor(0, 100) - 0.1).abs() < 1e-6);
-        assert_eq!(schedule.factor(30, 100), 1.0);
-        assert!((schedule.factor(75, 100) - 0.55).abs() < 1e-3);
-        assert!((schedule.factor(100, 100) - 0.1).abs() < 1e-6);
+        assert_eq!(at(schedule, 4), 0.0);
+        assert!((at(schedule, 5) - 0.1).abs() < 1e-6);
+        assert_eq!(at(schedule, 30), 1.0);
+        assert!((at(schedule, 75) - 0.55).abs() < 1e-3);
+        assert!((at(schedule, 100) - 0.1).abs() < 1e-6);
     }
 }

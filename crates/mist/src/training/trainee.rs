@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Gradients, Tensor};
 
-use super::{Optimiser, OptimiserConfig};
+use super::{Optimiser, OptimiserConfig, Progress};
 use crate::Error;
 use crate::model::Model;
 
@@ -32,23 +32,32 @@ impl Trainee {
         })
     }
 
-    /// Moves the task network at a multiple of its rate.
+    /// Moves the task network at its rate.
     ///
     /// # Errors
     /// When the device cannot be read.
-    pub fn move_task(&mut self, gradients: &Gradients, factor: f32) -> Result<(), Error> {
+    pub fn move_task(&mut self, gradients: &Gradients, progress: Progress) -> Result<(), Error> {
         let network = self.model.task.clone();
-        self.model.task = self.task.step(network, gradients, factor)?;
+        self.model.task = self.task.step(network, gradients, progress)?;
         Ok(())
     }
 
-    /// Moves the detector at a multiple of its rate.
+    /// Whether the detector does not move at this point, so that its gradients need not be computed.
+    pub fn detector_rests(&self, progress: Progress) -> bool {
+        self.detector.rests(progress)
+    }
+
+    /// Moves the detector at its rate.
     ///
     /// # Errors
     /// When the device cannot be read.
-    pub fn move_detector(&mut self, gradients: &Gradients, factor: f32) -> Result<(), Error> {
+    pub fn move_detector(
+        &mut self,
+        gradients: &Gradients,
+        progress: Progress,
+    ) -> Result<(), Error> {
         let network = self.model.heatmap.detector.clone();
-        self.model.heatmap.detector = self.detector.step(network, gradients, factor)?;
+        self.model.heatmap.detector = self.detector.step(network, gradients, progress)?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use burn::tensor::{Device, Distribution, Tensor};
 use mist::lifted::{Classification, LiftedConfig};
 use mist::model::{Model, ModelConfig};
 use mist::networks::{DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, classifier};
-use mist::training::{OptimiserConfig, Trainee};
+use mist::training::{OptimiserConfig, Progress, Trainee};
 use mist_kernels::network::{Network, Shape};
 
 /// Images of a training batch.
@@ -163,9 +163,10 @@ fn train_step(device: &Device) -> Result<Box<dyn FnMut() -> Result<()>>> {
     let mean_labels = Tensor::full([BATCH, CLASSES], 1.0 / CLASSES as f32, device);
     let task = Classification { mean_labels };
     let lifted = LiftedConfig::official();
+    let progress = Progress { step: 0, steps: 1 };
     let device = device.clone();
     Ok(Box::new(move || {
-        std::hint::black_box(lifted.step(&mut trainee, images.clone(), &task, 1.0)?);
+        std::hint::black_box(lifted.step(&mut trainee, images.clone(), &task, progress)?);
         Ok(device.sync()?)
     }))
 }
