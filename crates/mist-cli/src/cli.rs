@@ -1,6 +1,7 @@
 //! What the command line accepts.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
@@ -25,6 +26,10 @@ pub enum Command {
     /// List, fetch, generate and look at data.
     #[command(subcommand)]
     Data(Data),
+    /// Train a recipe.
+    Train(Train),
+    /// Judge a trained model on held-out scenes.
+    Eval(Eval),
     /// Measure this machine.
     Bench(Bench),
     /// Print a shell completion script.
@@ -111,6 +116,75 @@ pub struct DataPlace {
     /// Look for data here only, instead of $MIST_DATA, ../shared/data and the user's cache.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Train {
+    /// A built-in recipe, such as mnist-hard-classify, or a TOML file.
+    pub recipe: String,
+    /// Change one setting of the recipe; may be given often.
+    #[arg(long = "set", value_name = "KEY=VALUE", conflicts_with = "resume")]
+    pub settings: Vec<String>,
+    /// Go on with the newest run of this recipe, or with the one in --out.
+    #[arg(long)]
+    pub resume: bool,
+    /// Directory of the run, instead of runs/RECIPE/NUMBER.
+    #[arg(long, value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Seed of weights and scenes, instead of the recipe's.
+    #[arg(long, conflicts_with = "resume")]
+    pub seed: Option<u64>,
+    /// auto, cpu, wgpu or cuda.
+    #[arg(long, default_value_t = Compute::Cpu)]
+    pub device: Compute,
+    /// Save and stop after this time, such as 90s, 30m or 2h; --resume goes on.
+    #[arg(long, value_parser = duration)]
+    pub budget: Option<Duration>,
+    #[command(flatten)]
+    pub place: DataPlace,
+}
+
+/// Seconds, minutes or hours.
+fn duration(text: &str) -> Result<Duration, String> {
+    let malformed = || format!("`{text}` is no time: write 90s, 30m or 2h");
+    let (number, secs) = match text.char_indices().last() {
+        Some((at, 's')) => (&text[..at], 1.0),
+        Some((at, 'm')) => (&text[..at], 60.0),
+        Some((at, 'h')) => (&text[..at], 3600.0),
+        _ => return Err(malformed()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| malformed())?;
+    Duration::try_from_secs_f64(number * secs).map_err(|_| malformed())
+}
+
+#[derive(Debug, Args)]
+pub struct Eval {
+    /// A run directory, or a model directory.
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub model: PathBuf,
+    /// Scene kind, instead of the one it was trained on.
+    #[arg(long)]
+    pub scenes: Option<SceneKind>,
+    /// Which part.
+    #[arg(long, default_value = "test", value_parser = split())]
+    pub split: Split,
+    /// How many scenes.
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: u64,
+    /// Take the newest weights of a run, not the best on its validation scenes.
+    #[arg(long)]
+    pub last: bool,
+    /// auto, cpu, wgpu or cuda.
+    #[arg(long, default_value_t = Compute::Cpu)]
+    pub device: Compute,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Write the result file into this directory.
+    #[arg(long, num_args = 0..=1, default_missing_value = "results", value_hint = ValueHint::DirPath)]
+    pub record: Option<PathBuf>,
+    #[command(flatten)]
+    pub place: DataPlace,
 }
 
 #[derive(Debug, Args)]

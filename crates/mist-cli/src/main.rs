@@ -1,9 +1,18 @@
 //! The `mist` command.
 
+mod batches;
 mod cli;
 mod commands;
+mod evaluation;
 mod exit;
+mod machine;
+mod models;
+mod notes;
+mod recipe;
+mod results;
+mod run;
 mod stdout;
+mod training;
 
 use std::process::ExitCode;
 

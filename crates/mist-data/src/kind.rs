@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::glyphs;
+
 /// A family of scenes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SceneKind {
@@ -87,6 +89,15 @@ impl SceneKind {
             SceneKind::Gabor => "Gabor noise with 16 impulses on average",
             SceneKind::Gabor64 => "Gabor noise with 64 impulses on average",
             SceneKind::Gabor256 => "Gabor noise with 256 impulses on average",
+        }
+    }
+
+    /// What the classes are called, by label.
+    pub fn class_names(self) -> &'static [&'static str] {
+        match self {
+            SceneKind::Glyphs => &glyphs::NAMES,
+            SceneKind::Gabor | SceneKind::Gabor64 | SceneKind::Gabor256 => &["impulse"],
+            _ => &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
         }
     }
 

@@ -119,11 +119,7 @@ impl SceneSet {
 
     /// What the classes are called, by label.
     pub fn class_names(&self) -> &'static [&'static str] {
-        match self.source {
-            Source::Digits { .. } => &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
-            Source::Glyphs { .. } => &glyphs::NAMES,
-            Source::Gabor(_) => &["impulse"],
-        }
+        self.kind.class_names()
     }
 
     /// Side of the square canvas.

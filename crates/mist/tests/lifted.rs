@@ -32,6 +32,7 @@ fn batch(images: usize) -> Vec<f32> {
 fn config(order: StageOrder) -> LiftedConfig {
     LiftedConfig {
         order,
+        seeded_steps: 0,
         keypoint_steps: 1,
         keypoint_rate: 2.0,
         moves_scale: true,

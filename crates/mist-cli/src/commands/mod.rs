@@ -3,6 +3,8 @@
 mod bench;
 mod completions;
 mod data;
+mod eval;
+mod train;
 
 pub use bench::Workload;
 
@@ -18,6 +20,8 @@ pub fn run(arguments: Cli) -> Result<()> {
     match arguments.command {
         Command::Data(command) => data::run(command, say),
         Command::Bench(command) => bench::run(&command, say),
+        Command::Train(command) => train::run(&command, say),
+        Command::Eval(command) => eval::run(&command, say),
         Command::Completions { shell } => completions::run(shell),
     }
 }
@@ -29,6 +33,11 @@ pub struct Say {
 }
 
 impl Say {
+    /// Whether only errors are wanted.
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
     /// Prints one line unless `--quiet`.
     pub fn line(self, text: impl std::fmt::Display) {
         if !self.quiet {

@@ -3,8 +3,11 @@
 //! It is not differentiable, so it works on plain numbers and breaks ties by position: the same heatmap gives the
 //! same keypoints everywhere.
 
+mod cover;
 mod nms;
 mod top_k;
+
+pub use cover::cover;
 
 use burn::tensor::{DType, Tensor};
 use serde::{Deserialize, Serialize};

@@ -46,6 +46,14 @@ impl HeatmapNetwork {
         })
     }
 
+    /// The same with a detector whose gradients are not wanted.
+    pub fn frozen(&self) -> Self {
+        Self {
+            detector: self.detector.frozen(),
+            ..self.clone()
+        }
+    }
+
     /// The scales, one per channel of the heatmap.
     pub fn levels(&self) -> &ScaleLevels {
         &self.levels

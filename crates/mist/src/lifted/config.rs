@@ -31,6 +31,9 @@ pub enum HeatmapLoss {
 pub struct LiftedConfig {
     /// Order of the stages.
     pub order: StageOrder,
+    /// Steps of the training whose keypoints start from [`cover`](crate::extract::cover) instead of E_K(H(I)), which
+    /// knows nothing yet; 0 is the paper's way.
+    pub seeded_steps: u64,
     /// Gradient steps on the keypoints.
     pub keypoint_steps: usize,
     /// Their size, on one image's own loss.
@@ -50,6 +53,7 @@ impl LiftedConfig {
     pub fn official() -> Self {
         Self {
             order: StageOrder::KeypointsFirst,
+            seeded_steps: 0,
             keypoint_steps: 2,
             keypoint_rate: 312.5,
             moves_scale: false,

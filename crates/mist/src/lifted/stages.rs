@@ -4,6 +4,7 @@ use burn::tensor::Tensor;
 
 use super::{HeatmapLoss, LiftedConfig, StageOrder, Task};
 use crate::Error;
+use crate::extract::{ScoredKeypoint, cover};
 use crate::geometry::Keypoint;
 use crate::keypoints;
 use crate::loss::heatmap_loss;
@@ -42,18 +43,26 @@ impl LiftedConfig {
         progress: Progress,
     ) -> Result<Step, Error> {
         let model = &trainee.model;
-        let heatmaps = model
-            .heatmap
-            .forward(images.clone(), InputStatistics::Batch)?;
+        let heatmap = if trainee.detector_rests(progress) {
+            // A graph on which nobody walks back would be kept for ever.
+            model.heatmap.frozen()
+        } else {
+            model.heatmap.clone()
+        };
+        let heatmaps = heatmap.forward(images.clone(), InputStatistics::Batch)?;
         let plain = heatmaps.clone().detach().inner();
-        let found = model
-            .config()
-            .extractor
-            .extract(plain.clone(), model.heatmap.levels())?;
-        let found: Vec<Vec<_>> = found
-            .into_iter()
-            .map(|image| image.into_iter().map(|found| found.keypoint).collect())
-            .collect();
+        let found = if progress.step < self.seeded_steps {
+            let config = model.config();
+            let (instances, box_px) = (config.extractor.instances, config.geometry.base_box_px);
+            cover(images.clone().inner(), instances, box_px)?
+        } else {
+            keypoints_of(
+                model
+                    .config()
+                    .extractor
+                    .extract(plain.clone(), model.heatmap.levels())?,
+            )
+        };
         let anchors = keypoints::to_tensor(&found, &images.device())?;
         let (moved, task_losses) = match self.order {
             StageOrder::TaskFirst => {
@@ -136,8 +145,10 @@ impl LiftedConfig {
     ) -> Result<Tensor<1>, Error> {
         let network = &trainee.model.task;
         let losses = self.task_losses(trainee, network, images, points.detach(), task)?;
-        let gradients = losses.clone().mean().backward();
-        trainee.move_task(&gradients, progress)?;
+        if task.trains_network() {
+            let gradients = losses.clone().mean().backward();
+            trainee.move_task(&gradients, progress)?;
+        }
         Ok(losses.detach())
     }
 
@@ -181,4 +192,10 @@ impl LiftedConfig {
         trainee.observe(images.clone());
         Ok(loss.inner().into_scalar())
     }
+}
+
+fn keypoints_of(found: Vec<Vec<ScoredKeypoint>>) -> Vec<Vec<Keypoint>> {
+    let without_score =
+        |found: Vec<ScoredKeypoint>| found.into_iter().map(|f| f.keypoint).collect();
+    found.into_iter().map(without_score).collect()
 }

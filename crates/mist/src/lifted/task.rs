@@ -23,6 +23,11 @@ pub trait Task {
         patches: Tensor<5>,
         keypoints: Tensor<3>,
     ) -> Result<Tensor<1>, Error>;
+
+    /// Whether the loss depends on the network.
+    fn trains_network(&self) -> bool {
+        true
+    }
 }
 
 /// Multiple-instance classification (section 4.2).
@@ -36,6 +41,18 @@ pub struct Classification {
 #[derive(Clone, Debug)]
 pub struct Reconstruction {
     /// The images to redraw, `[batch, channels, height, width]`.
+    pub images: Tensor<4>,
+    /// Size of boxes and patches.
+    pub geometry: PatchGeometry,
+}
+
+/// Covering the image: each patch redrawn as it is, so that ink outside all boxes and ink in two of them both cost.
+///
+/// It needs no network, no label and hardly any time, and brings the keypoints onto the objects before a task network
+/// could tell where they are.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    /// The images to cover, `[batch, channels, height, width]`.
     pub images: Tensor<4>,
     /// Size of boxes and patches.
     pub geometry: PatchGeometry,
@@ -63,6 +80,21 @@ impl Task for Classification {
     }
 }
 
+impl Task for Coverage {
+    fn loss(
+        &self,
+        _network: &NetworkModule,
+        patches: Tensor<5>,
+        keypoints: Tensor<3>,
+    ) -> Result<Tensor<1>, Error> {
+        redrawing_loss(&self.images, patches, keypoints, self.geometry)
+    }
+
+    fn trains_network(&self) -> bool {
+        false
+    }
+}
+
 impl Task for Reconstruction {
     fn loss(
         &self,
@@ -74,8 +106,18 @@ impl Task for Reconstruction {
         let redrawn = each_patch(network, patches)?;
         let side = self.geometry.patch_px;
         let redrawn = redrawn.reshape([batch, instances, channels, side, side]);
-        let [_, _, height, width] = self.images.dims();
-        let image = paste(redrawn, keypoints, self.geometry, height, width)?;
-        reconstruction_loss(self.images.clone(), image)
+        redrawing_loss(&self.images, redrawn, keypoints, self.geometry)
     }
+}
+
+/// Distance of the images to the sum of their pasted patches.
+fn redrawing_loss(
+    images: &Tensor<4>,
+    patches: Tensor<5>,
+    keypoints: Tensor<3>,
+    geometry: PatchGeometry,
+) -> Result<Tensor<1>, Error> {
+    let [_, _, height, width] = images.dims();
+    let image = paste(patches, keypoints, geometry, height, width)?;
+    reconstruction_loss(images.clone(), image)
 }

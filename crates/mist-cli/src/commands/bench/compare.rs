@@ -8,12 +8,12 @@ use anyhow::{Context, Result};
 use burn::tensor::Device;
 use mist_kernels::simd::Isa;
 
-use super::machine::{self, Machine};
 use super::peer::Peer;
 use super::report::{Comparison, Memory, Peaks, Row};
 use super::timing::median;
 use super::workloads::Workload;
 use crate::commands::Say;
+use crate::machine::{self, Machine};
 
 /// Runs per setting when looking for the peer's best one.
 const TRIAL_RUNS: usize = 3;

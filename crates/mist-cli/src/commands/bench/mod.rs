@@ -1,7 +1,6 @@
 //! `mist bench`: what this machine does, alone or beside PyTorch.
 
 mod compare;
-mod machine;
 mod peer;
 mod report;
 mod scaling;
@@ -16,10 +15,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use mist_kernels::simd::Isa;
 
-use self::machine::Machine;
 use self::report::{Figure, Figures};
 use super::Say;
 use crate::cli::Bench;
+use crate::machine::{self, Machine};
 use crate::stdout;
 
 /// Measures and prints a line per figure, or JSON.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::machine::Machine;
+use crate::machine::Machine;
 
 /// Our own figures.
 #[derive(Debug, Serialize)]

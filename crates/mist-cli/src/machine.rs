@@ -3,14 +3,14 @@
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What decides how fast things go.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Machine {
     pub cpu: String,
     pub threads: usize,
-    pub os: &'static str,
+    pub os: String,
 }
 
 impl Machine {
@@ -23,7 +23,7 @@ impl Machine {
         Self {
             cpu: name.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            os: std::env::consts::OS,
+            os: std::env::consts::OS.to_owned(),
         }
     }
 }

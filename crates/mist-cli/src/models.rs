@@ -1,0 +1,109 @@
+//! Trained models on disk: a run, or a directory with `config.json` and `weights.safetensors`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use burn::tensor::Device;
+use mist::model::{Model, ModelConfig};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Usage;
+use crate::run::directory::RunDirectory;
+use crate::run::whole_file;
+
+const CONFIG: &str = "config.json";
+const WEIGHTS: &str = "weights.safetensors";
+
+/// What a model directory says of its weights.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelCard {
+    /// The experiment that it comes from.
+    pub experiment: String,
+    /// The scene kind that it was trained on.
+    pub scenes: String,
+    /// What the labels are called.
+    pub class_names: Vec<String>,
+    /// Everything about the model but its weights.
+    pub model: ModelConfig,
+}
+
+/// Which weights of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The best on validation scenes.
+    Best,
+    /// The newest.
+    Last,
+}
+
+/// Where a model came from.
+pub enum Origin {
+    Run(RunDirectory),
+    Directory,
+}
+
+/// A model read from disk.
+pub struct Loaded {
+    pub model: Model,
+    pub card: ModelCard,
+    pub origin: Origin,
+    pub weights: PathBuf,
+}
+
+/// Reads a model from a run or a model directory.
+pub fn load(path: &Path, choice: Choice, device: &Device) -> Result<Loaded> {
+    let (card, weights, origin) = if path.join(CONFIG).is_file() {
+        let config = path.join(CONFIG);
+        let text = fs::read_to_string(&config)
+            .with_context(|| format!("cannot read {}", config.display()))?;
+        let card = serde_json::from_str(&text)
+            .map_err(|error| Usage(format!("{}: {error}", config.display())))?;
+        (card, path.join(WEIGHTS), Origin::Directory)
+    } else {
+        let run = RunDirectory::open(path)?;
+        let card = card_of(&run)?;
+        let best = run.weights().join("best.safetensors");
+        let weights = if choice == Choice::Best && best.is_file() {
+            best
+        } else {
+            run.weights().join("last.safetensors")
+        };
+        (card, weights, Origin::Run(run))
+    };
+    let bytes = fs::read(&weights).with_context(|| format!("cannot read {}", weights.display()))?;
+    let model = Model::from_safetensors(card.model.clone(), &bytes, device)
+        .with_context(|| weights.display().to_string())?;
+    Ok(Loaded {
+        model,
+        card,
+        origin,
+        weights,
+    })
+}
+
+fn card_of(run: &RunDirectory) -> Result<ModelCard> {
+    let recipe = run.recipe()?;
+    Ok(ModelCard {
+        class_names: recipe
+            .kind()?
+            .class_names()
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect(),
+        experiment: recipe.experiment,
+        scenes: recipe.scenes,
+        model: recipe.model,
+    })
+}
+
+/// Writes a model directory.
+pub fn save(directory: &Path, loaded: &Loaded) -> Result<()> {
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
+    let weights = loaded.model.to_safetensors()?;
+    whole_file::write(&directory.join(WEIGHTS), &weights)?;
+    let config = serde_json::to_vec_pretty(&loaded.card)?;
+    whole_file::write(&directory.join(CONFIG), &config)
+}

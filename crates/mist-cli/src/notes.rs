@@ -1,0 +1,228 @@
+//! What a training tells: the progress bar, `metrics.jsonl`, the TensorBoard file and the pictures.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mist::geometry::Keypoint;
+use mist::lifted::Step;
+use mist::metrics::MetricSet;
+use mist::model::ModelConfig;
+use mist_data::Scene;
+
+use crate::commands::Say;
+use crate::run::directory::RunDirectory;
+use crate::run::metrics_log::{Line, MetricsLog};
+use crate::run::sample_sheet::{SamplePanel, sample_sheet};
+use crate::run::tensorboard::EventFile;
+
+/// Images in a picture.
+const PANELS: usize = 4;
+/// Screen pixels per scene pixel.
+const ZOOM: usize = 3;
+
+/// Sums since the last line.
+#[derive(Default)]
+struct Since {
+    task_loss: f64,
+    heatmap_loss: f64,
+    steps: u64,
+}
+
+/// All the tellers of one training.
+pub struct Notes {
+    run: RunDirectory,
+    log: MetricsLog,
+    events: EventFile,
+    bar: ProgressBar,
+    since: Since,
+    begun: Instant,
+    secs_before: f64,
+    best: Option<f64>,
+}
+
+impl Notes {
+    /// Goes on after `start` steps; what was noted later is dropped.
+    pub fn open(run: &RunDirectory, start: u64, steps: u64, say: Say) -> Result<Self> {
+        let (log, lines) = MetricsLog::open(&run.metrics(), start)?;
+        let mut events = open_events(run)?;
+        for line in &lines {
+            write_scalars(&mut events, line)?;
+        }
+        let target = if say.is_quiet() {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(Some(steps), target).with_position(start);
+        let style =
+            ProgressStyle::with_template("{bar:30} {pos}/{len} steps  {per_sec}  ETA {eta}  {msg}")
+                .context("the progress bar's template")?;
+        bar.set_style(style);
+        bar.reset_eta();
+        Ok(Self {
+            run: run.clone(),
+            log,
+            events,
+            bar,
+            since: Since::default(),
+            begun: Instant::now(),
+            secs_before: lines.last().map_or(0.0, |line| line.secs),
+            best: lines
+                .iter()
+                .filter_map(|line| quality(&line.validation?))
+                .reduce(f64::max),
+        })
+    }
+
+    /// Counts a step.
+    pub fn after_step(&mut self, done: u64, step: &Step) {
+        self.since.task_loss += f64::from(step.task_loss);
+        self.since.heatmap_loss += f64::from(step.heatmap_loss);
+        self.since.steps += 1;
+        self.bar.set_position(done);
+        self.bar.set_message(format!("loss {:.4}", step.task_loss));
+    }
+
+    /// Writes the means since the last line.
+    pub fn write(&mut self, done: u64, validation: Option<MetricSet<f64>>) -> Result<()> {
+        let since = std::mem::take(&mut self.since);
+        let steps = since.steps.max(1) as f64;
+        let line = Line {
+            step: done,
+            secs: self.secs_before + self.begun.elapsed().as_secs_f64(),
+            task_loss: since.task_loss / steps,
+            heatmap_loss: since.heatmap_loss / steps,
+            validation,
+        };
+        self.log.write(&line)?;
+        write_scalars(&mut self.events, &line)?;
+        if let Some(found) = validation {
+            let share =
+                |value: Option<f64>| value.map_or("-".into(), |v| format!("{:.1} %", v * 100.0));
+            self.bar.println(format!(
+                "step {done}: on held-out scenes IoU50 {}, Classif. {}, Both {}",
+                share(found.iou50),
+                share(found.classif),
+                share(found.both)
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether these are the best metrics so far; ties go to the newer.
+    pub fn is_best(&mut self, found: &MetricSet<f64>) -> bool {
+        let quality = quality(found);
+        let best = quality.is_some() && quality >= self.best;
+        if best {
+            self.best = quality;
+        }
+        best
+    }
+
+    /// Draws the first images of a step: image, heatmap, target, boxes before and after the keypoint stage.
+    pub fn draw(
+        &mut self,
+        done: u64,
+        step: &Step,
+        scenes: &[Scene],
+        model: &ModelConfig,
+    ) -> Result<()> {
+        let [_, scales, height, width] = step.heatmaps.dims();
+        let area = height * width;
+        let summed = |maps: &burn::tensor::Tensor<4>| -> Result<Vec<Vec<f32>>> {
+            let values = maps
+                .clone()
+                .try_into_vec_as::<f32>()
+                .context("cannot read a heatmap")?;
+            Ok(values
+                .chunks_exact(scales * area)
+                .map(|maps| {
+                    (0..area)
+                        .map(|pixel| maps.iter().skip(pixel).step_by(area).sum())
+                        .collect()
+                })
+                .collect())
+        };
+        let (heatmaps, targets) = (summed(&step.heatmaps)?, summed(&step.targets)?);
+        let base_px = model.geometry.base_box_px;
+        let boxes = |points: &[Keypoint]| -> Vec<(f32, f32, f32)> {
+            points
+                .iter()
+                .map(|p| (p.x_px, p.y_px, p.scale * base_px))
+                .collect()
+        };
+        let before: Vec<_> = step.found.iter().map(|points| boxes(points)).collect();
+        let after: Vec<_> = step.moved.iter().map(|points| boxes(points)).collect();
+        let count = PANELS.min(scenes.len());
+        let panels: Vec<SamplePanel> = (0..count)
+            .map(|index| SamplePanel {
+                image: &scenes[index].image.pixels,
+                heatmap: &heatmaps[index],
+                target: &targets[index],
+                before: &before[index],
+                after: &after[index],
+                labels: &[],
+            })
+            .collect();
+        let sheet = sample_sheet(&panels, width, height, ZOOM);
+        let path = self.run.samples().join(format!("step-{done:07}.png"));
+        mist_data::write_png(&path, &sheet)?;
+        let png =
+            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        self.events
+            .image_png("sample", done, now(), sheet.width_px, sheet.height_px, &png)
+            .context("cannot write the TensorBoard file")
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A fresh event file: it is written again from the log, so that a resumed run shows one curve.
+fn open_events(run: &RunDirectory) -> Result<EventFile> {
+    let root = run.root();
+    for entry in
+        std::fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?
+    {
+        let entry = entry?;
+        if entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("events.out.tfevents.")
+        {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    EventFile::create(root, now()).context("cannot write the TensorBoard file")
+}
+
+fn write_scalars(events: &mut EventFile, line: &Line) -> Result<()> {
+    let mut write = || -> std::io::Result<()> {
+        let (step, time) = (line.step, now());
+        events.scalar("loss/task", step, time, line.task_loss as f32)?;
+        events.scalar("loss/heatmap", step, time, line.heatmap_loss as f32)?;
+        if let Some(found) = &line.validation {
+            for (name, value) in found.entries() {
+                events.scalar(&format!("validation/{name}"), step, time, *value as f32)?;
+            }
+        }
+        events.flush()
+    };
+    write().context("cannot write the TensorBoard file")
+}
+
+/// What the best model has most of: boxes that are right in place and label, or little error in redrawing.
+fn quality(found: &MetricSet<f64>) -> Option<f64> {
+    match found.rmse {
+        Some(rmse) => Some(-rmse),
+        None => found.both,
+    }
+}
+
+fn now() -> f64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64())
+}

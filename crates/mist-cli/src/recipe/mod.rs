@@ -1,0 +1,219 @@
+//! Recipes: everything that decides a training, in one TOML file.
+
+mod built_in;
+mod overrides;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use mist::baselines::SupervisedConfig;
+use mist::lifted::LiftedConfig;
+use mist::model::ModelConfig;
+use mist::training::OptimiserConfig;
+use mist_data::SceneKind;
+use serde::{Deserialize, Serialize};
+
+pub use built_in::names;
+
+use crate::exit::Usage;
+
+/// A training, from the data to the last learning rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// The name of its results.
+    pub experiment: String,
+    /// The scene kind it learns from.
+    pub scenes: String,
+    /// Decides starting weights and training scenes.
+    pub seed: u64,
+    /// Training steps.
+    pub steps: u64,
+    /// Scenes per step.
+    pub batch: usize,
+    /// How often things are written down.
+    pub every: Every,
+    /// Optimisers of the two networks.
+    pub optimiser: Optimisers,
+    /// How the networks are trained.
+    pub method: Method,
+    /// The networks.
+    pub model: ModelConfig,
+}
+
+/// Steps between two of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Every {
+    /// Lines in metrics.jsonl.
+    pub log: u64,
+    /// Checkpoints.
+    pub checkpoint: u64,
+    /// Pictures.
+    pub sample: u64,
+    /// Looks at held-out scenes.
+    pub validation: u64,
+}
+
+/// One for each network.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Optimisers {
+    /// Of H.
+    pub detector: OptimiserConfig,
+    /// Of T.
+    pub task: OptimiserConfig,
+}
+
+/// How the networks are trained.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Method {
+    /// Algorithm 1 of the paper.
+    Lifted(LiftedConfig),
+    /// True centres and the class of each patch.
+    Supervised(SupervisedConfig),
+}
+
+impl Method {
+    /// The name in result files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Lifted(_) => "mist",
+            Self::Supervised(_) => "supervised",
+        }
+    }
+}
+
+impl Recipe {
+    /// Reads a built-in recipe by name or a TOML file, then changes single settings (`key=value`).
+    pub fn load(name: &str, settings: &[String]) -> Result<Self> {
+        let text = match built_in::text(name) {
+            Some(text) => text.to_owned(),
+            None => file_text(name)?,
+        };
+        let mut table: toml::Table = text
+            .parse()
+            .map_err(|error| Usage(format!("{name} is not valid TOML: {error}")))?;
+        for setting in settings {
+            overrides::apply(&mut table, setting)?;
+        }
+        Self::from_table(table).with_context(|| format!("recipe {name}"))
+    }
+
+    /// Reads the resolved recipe of a run.
+    pub fn from_resolved(text: &str) -> Result<Self> {
+        let table: toml::Table = text.parse().map_err(|error| Usage(format!("{error}")))?;
+        Self::from_table(table)
+    }
+
+    fn from_table(table: toml::Table) -> Result<Self> {
+        let recipe: Self = table
+            .try_into()
+            .map_err(|error: toml::de::Error| Usage(overrides::explain(error.message())))?;
+        recipe.check()?;
+        Ok(recipe)
+    }
+
+    /// The whole recipe as TOML.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string_pretty(self).context("cannot write the recipe as TOML")
+    }
+
+    /// The scene kind.
+    pub fn kind(&self) -> Result<SceneKind> {
+        let unknown = |error| anyhow!(Usage(format!("`scenes`: {error}")));
+        self.scenes.parse().map_err(unknown)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.kind()?;
+        let positive = [
+            ("steps", self.steps),
+            ("batch", self.batch as u64),
+            ("every.log", self.every.log),
+            ("every.checkpoint", self.every.checkpoint),
+            ("every.sample", self.every.sample),
+            ("every.validation", self.every.validation),
+            (
+                "model.extractor.instances",
+                self.model.extractor.instances as u64,
+            ),
+        ];
+        if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
+            return Err(Usage(format!("`{name}` must be at least 1")).into());
+        }
+        let rates = [
+            ("optimiser.detector.adam.rate", self.optimiser.detector),
+            ("optimiser.task.adam.rate", self.optimiser.task),
+        ];
+        for (name, optimiser) in rates {
+            if !(optimiser.adam.rate.is_finite() && optimiser.adam.rate >= 0.0) {
+                return Err(Usage(format!("`{name}` must be finite and not negative")).into());
+            }
+        }
+        if self.experiment.is_empty() || self.experiment.contains(['/', '\\', '.']) {
+            return Err(Usage("`experiment` must be a plain name, it names files".into()).into());
+        }
+        self.model.detector.network()?;
+        self.model.task.network()?;
+        Ok(())
+    }
+}
+
+fn file_text(name: &str) -> Result<String> {
+    let path = Path::new(name);
+    let looks_like_a_file = path.extension().is_some() || name.contains('/');
+    if !looks_like_a_file {
+        let nearest = overrides::nearest(name, names());
+        let hint = nearest.map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+        return Err(Usage(format!(
+            "there is no recipe `{name}`.{hint} Built in: {}; or give a TOML file",
+            names().collect::<Vec<_>>().join(", ")
+        ))
+        .into());
+    }
+    std::fs::read_to_string(path).with_context(|| format!("cannot read the recipe {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_recipe_is_valid_and_named_after_its_experiment() {
+        for name in names() {
+            let recipe = Recipe::load(name, &[]).unwrap();
+            assert_eq!(recipe.experiment, name);
+            let again = Recipe::from_resolved(&recipe.to_toml().unwrap()).unwrap();
+            assert_eq!(recipe, again);
+        }
+    }
+
+    #[test]
+    fn settings_change_what_they_name() {
+        let settings = [
+            "batch=7".to_owned(),
+            "optimiser.task.adam.rate=0.5".to_owned(),
+        ];
+        let recipe = Recipe::load("glyphs-demo", &settings).unwrap();
+        assert_eq!(recipe.batch, 7);
+        assert_eq!(recipe.optimiser.task.adam.rate, 0.5);
+    }
+
+    #[test]
+    fn mistakes_name_the_nearest_key() {
+        let error = |setting: &str| {
+            let error = Recipe::load("glyphs-demo", &[setting.to_owned()]).unwrap_err();
+            format!("{error:#}")
+        };
+        assert!(error("bacth=7").contains("`batch`"), "{}", error("bacth=7"));
+        assert!(error("optimiser.tsk.adam.rate=1").contains("`task`"));
+        assert!(error("batch=0").contains("at least 1"));
+        assert!(error("batch=many").contains("batch"));
+        assert!(error("batch").contains("key=value"));
+        assert!(error("scenes=\"hrad\"").contains("hard"));
+        let unknown = Recipe::load("glyphs-dmeo", &[]).unwrap_err();
+        assert!(unknown.to_string().contains("`glyphs-demo`"));
+    }
+}

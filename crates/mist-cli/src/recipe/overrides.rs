@@ -1,0 +1,65 @@
+//! `--set key=value`, and help with misspelt keys.
+
+use anyhow::Result;
+use toml::{Table, Value};
+
+use crate::exit::Usage;
+
+/// Puts a value at a dotted key; a bare word is taken as text.
+pub fn apply(table: &mut Table, setting: &str) -> Result<()> {
+    let Some((key, text)) = setting.split_once('=') else {
+        return Err(Usage(format!("`--set {setting}`: expected key=value")).into());
+    };
+    let value = parse(text.trim());
+    let mut parts: Vec<&str> = key.trim().split('.').collect();
+    let Some(last) = parts.pop().filter(|last| !last.is_empty()) else {
+        return Err(Usage(format!("`--set {setting}`: expected key=value")).into());
+    };
+    let mut place = table;
+    for part in parts {
+        let entry = place
+            .entry(part)
+            .or_insert_with(|| Value::Table(Table::new()));
+        let Value::Table(inner) = entry else {
+            return Err(Usage(format!(
+                "`--set {setting}`: `{part}` has no settings inside"
+            ))
+            .into());
+        };
+        place = inner;
+    }
+    place.insert(last.to_owned(), value);
+    Ok(())
+}
+
+fn parse(text: &str) -> Value {
+    let parsed = format!("value = {text}").parse::<Table>();
+    let value = parsed.ok().and_then(|mut table| table.remove("value"));
+    value.unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+/// The complaint about a recipe, with the key that was probably meant.
+pub fn explain(message: &str) -> String {
+    let Some((_, rest)) = message
+        .split_once("unknown field ")
+        .or_else(|| message.split_once("unknown variant "))
+    else {
+        return message.to_owned();
+    };
+    let mut quoted = rest.split('`').skip(1).step_by(2);
+    let Some(given) = quoted.next() else {
+        return message.to_owned();
+    };
+    match nearest(given, quoted) {
+        Some(near) => format!("unknown key `{given}`; did you mean `{near}`?"),
+        None => message.to_owned(),
+    }
+}
+
+/// The most similar of some names.
+pub fn nearest<'a>(given: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    names.max_by(|a, b| {
+        let likeness = |name: &str| strsim::jaro_winkler(given, name);
+        likeness(a).total_cmp(&likeness(b))
+    })
+}

@@ -1,0 +1,145 @@
+//! The directory of one training.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::checkpoint::Checkpoints;
+use super::whole_file;
+use crate::exit::Usage;
+use crate::machine::{self, Machine};
+use crate::recipe::Recipe;
+
+const CONFIG: &str = "config.toml";
+const ENVIRONMENT: &str = "env.json";
+
+/// A run's files by their names.
+#[derive(Clone, Debug)]
+pub struct RunDirectory {
+    root: PathBuf,
+}
+
+/// What a training ran on.
+#[derive(Serialize, Deserialize)]
+struct Environment {
+    version: String,
+    commit: Option<String>,
+    command: Vec<String>,
+    machine: Machine,
+    instruction_set: String,
+}
+
+impl RunDirectory {
+    /// A new run: `out` if given, else the next number under `runs/<recipe>/`.
+    pub fn create(recipe: &Recipe, out: Option<&Path>) -> Result<Self> {
+        let root = match out {
+            Some(out) => out.to_owned(),
+            None => next_number(&Path::new("runs").join(&recipe.experiment))?,
+        };
+        if root.join(CONFIG).exists() {
+            return Err(Usage(format!(
+                "{} holds a run already; continue it with --resume or choose another --out",
+                root.display()
+            ))
+            .into());
+        }
+        let run = Self { root };
+        for directory in [run.checkpoint_directory(), run.weights(), run.samples()] {
+            fs::create_dir_all(&directory)
+                .with_context(|| format!("cannot create {}", directory.display()))?;
+        }
+        let environment = Environment {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: machine::commit(),
+            command: std::env::args().collect(),
+            machine: Machine::here(),
+            instruction_set: mist_kernels::simd::Isa::selected()?.to_string(),
+        };
+        let environment = serde_json::to_vec_pretty(&environment)?;
+        whole_file::write(&run.root.join(ENVIRONMENT), &environment)?;
+        whole_file::write(&run.root.join(CONFIG), recipe.to_toml()?.as_bytes())?;
+        Ok(run)
+    }
+
+    /// A run that exists.
+    pub fn open(root: &Path) -> Result<Self> {
+        if !root.join(CONFIG).is_file() {
+            return Err(Usage(format!("{} is not a run: no {CONFIG}", root.display())).into());
+        }
+        Ok(Self {
+            root: root.to_owned(),
+        })
+    }
+
+    /// The newest run of a recipe, if there is one.
+    pub fn newest(experiment: &str) -> Result<Option<Self>> {
+        let parent = Path::new("runs").join(experiment);
+        let newest = numbers(&parent)?.into_iter().max();
+        newest
+            .map(|number| Self::open(&parent.join(number.to_string())))
+            .transpose()
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The recipe as it was resolved.
+    pub fn recipe(&self) -> Result<Recipe> {
+        let path = self.root.join(CONFIG);
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        Recipe::from_resolved(&text).with_context(|| path.display().to_string())
+    }
+
+    /// The commit of the code that started the run.
+    pub fn commit(&self) -> Result<Option<String>> {
+        let path = self.root.join(ENVIRONMENT);
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let environment: Environment =
+            serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+        Ok(environment.commit)
+    }
+
+    pub fn checkpoints(&self) -> Checkpoints {
+        Checkpoints::new(self.checkpoint_directory())
+    }
+
+    pub fn checkpoint_directory(&self) -> PathBuf {
+        self.root.join("checkpoints")
+    }
+
+    pub fn weights(&self) -> PathBuf {
+        self.root.join("weights")
+    }
+
+    pub fn samples(&self) -> PathBuf {
+        self.root.join("samples")
+    }
+
+    pub fn metrics(&self) -> PathBuf {
+        self.root.join("metrics.jsonl")
+    }
+}
+
+fn next_number(parent: &Path) -> Result<PathBuf> {
+    let newest = numbers(parent)?.into_iter().max().unwrap_or(0);
+    Ok(parent.join((newest + 1).to_string()))
+}
+
+fn numbers(parent: &Path) -> Result<Vec<u64>> {
+    if !parent.exists() {
+        return Ok(Vec::new());
+    }
+    let entries =
+        fs::read_dir(parent).with_context(|| format!("cannot read {}", parent.display()))?;
+    let mut numbers = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        numbers.extend(name.to_string_lossy().parse::<u64>());
+    }
+    Ok(numbers)
+}

@@ -1,0 +1,42 @@
+//! Files that are whole or absent: written aside, synced, renamed.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// Writes a file so that a crash at any moment leaves the old one or the new one, never a part.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_aside(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn write_aside(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut aside = tempfile::Builder::new()
+        .prefix(".mist-")
+        .suffix(".tmp")
+        .tempfile_in(directory)?;
+    aside.write_all(bytes)?;
+    aside.as_file().sync_all()?;
+    aside.persist(path).map_err(|failed| failed.error)?;
+    sync_directory(directory)
+}
+
+/// Makes renames in a directory last.
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Removes what a killed process left beside its files.
+pub fn remove_leftovers(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(".mist-") && name.ends_with(".tmp") {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
