@@ -141,7 +141,10 @@ impl Training<'_> {
         let taken = match (recipe.method, &recipe.model.task) {
             (Method::Lifted(lifted), TaskNetwork::Classifier { classes, .. }) => {
                 let mean_labels = batch.mean_labels(*classes);
-                let task = Classification { mean_labels };
+                let task = Classification {
+                    mean_labels,
+                    distance: lifted.mean_distance,
+                };
                 lifted.step(&mut self.trainee, images, &task, progress)
             }
             (Method::Lifted(lifted), TaskNetwork::Autoencoder { .. }) => {

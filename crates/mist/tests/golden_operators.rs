@@ -125,7 +125,8 @@ fn multi_instance_loss() {
     for golden in family("multi_instance_loss", 1) {
         let logits = golden.leaf::<3>("logits", &device);
         let labels = golden.tensor::<2>("mean_labels", &device);
-        let output = loss::multi_instance_loss(labels, logits.clone()).unwrap();
+        let output =
+            loss::multi_instance_loss(loss::MeanDistance::Squared, labels, logits.clone()).unwrap();
         golden.expect("output", output.clone());
         let gradients = contract(output, golden.tensor("cotangent", &device)).backward();
         golden.expect("grad_logits", logits.grad(&gradients).unwrap());

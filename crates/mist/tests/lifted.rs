@@ -6,6 +6,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use mist::extract::Extractor;
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{Classification, HeatmapLoss, LiftedConfig, Reconstruction, StageOrder};
+use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
 use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig};
 use mist::sample::PatchGeometry;
@@ -37,6 +38,7 @@ fn config(order: StageOrder) -> LiftedConfig {
         keypoint_rate: 2.0,
         moves_scale: true,
         lambda: 0.01,
+        mean_distance: MeanDistance::Squared,
         task_loss_factor: 1.0,
         heatmap_loss: HeatmapLoss::Sum,
     }
@@ -114,6 +116,7 @@ fn classify(trainee: &mut Trainee, order: StageOrder, steps: usize) -> Vec<f32> 
     let device = Device::flex().autodiff();
     let task = Classification {
         mean_labels: Tensor::full([6, 2], 0.5, &device),
+        distance: MeanDistance::Squared,
     };
     (0..steps)
         .map(|_| {

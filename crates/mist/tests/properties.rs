@@ -296,7 +296,7 @@ fn loss_and_heatmap_gradients_are_right() {
     let logits = numbers(random, 2 * 4 * 3, -2.0, 2.0);
     check_gradient("multi-instance", &logits, [2, 4, 3], |x| {
         let labels = tensor(&[0.5, 0.25, 0.25, 0.0, 0.0, 1.0], [2, 3], &x.device());
-        weighed(loss::multi_instance_loss(labels, x).unwrap())
+        weighed(loss::multi_instance_loss(loss::MeanDistance::Squared, labels, x).unwrap())
     });
     let offsets = numbers(random, 2 * 2 * 3 * 3, -3.0, 3.0);
     check_gradient("offsets", &offsets, [2, 2, 3, 3], |x| {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::loss::MeanDistance;
+
 /// Which comes first, the task network or the keypoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -32,7 +34,7 @@ pub struct LiftedConfig {
     /// Order of the stages.
     pub order: StageOrder,
     /// Steps of the training whose keypoints start from [`cover`](crate::extract::cover) instead of E_K(H(I)), which
-    /// knows nothing yet; 0 is the paper's way.
+    /// knows nothing yet, and stay there; 0 is the paper's way.
     pub seeded_steps: u64,
     /// Gradient steps on the keypoints.
     pub keypoint_steps: usize,
@@ -42,6 +44,8 @@ pub struct LiftedConfig {
     pub moves_scale: bool,
     /// Weight of the pull towards E_K(H(I)).
     pub lambda: f32,
+    /// How classification compares counts.
+    pub mean_distance: MeanDistance,
     /// Factor on the task loss.
     pub task_loss_factor: f32,
     /// The detector's loss.
@@ -58,6 +62,7 @@ impl LiftedConfig {
             keypoint_rate: 312.5,
             moves_scale: false,
             lambda: 0.0,
+            mean_distance: MeanDistance::Squared,
             task_loss_factor: 0.5,
             heatmap_loss: HeatmapLoss::WeightedMean { sharpness: 5.0 },
         }

@@ -10,4 +10,4 @@ mod task;
 
 pub use config::{HeatmapLoss, LiftedConfig, StageOrder};
 pub use stages::Step;
-pub use task::{Classification, Coverage, Reconstruction, Task};
+pub use task::{Classification, Reconstruction, Task};

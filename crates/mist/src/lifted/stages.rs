@@ -51,7 +51,8 @@ impl LiftedConfig {
         };
         let heatmaps = heatmap.forward(images.clone(), InputStatistics::Batch)?;
         let plain = heatmaps.clone().detach().inner();
-        let found = if progress.step < self.seeded_steps {
+        let seeded = progress.step < self.seeded_steps;
+        let found = if seeded {
             let config = model.config();
             let (instances, box_px) = (config.extractor.instances, config.geometry.base_box_px);
             cover(images.clone().inner(), instances, box_px)?
@@ -65,6 +66,10 @@ impl LiftedConfig {
         };
         let anchors = keypoints::to_tensor(&found, &images.device())?;
         let (moved, task_losses) = match self.order {
+            _ if seeded => {
+                let losses = self.task_stage(trainee, &images, anchors.clone(), task, progress)?;
+                (anchors, losses)
+            }
             StageOrder::TaskFirst => {
                 let losses = self.task_stage(trainee, &images, anchors.clone(), task, progress)?;
                 (
@@ -145,10 +150,8 @@ impl LiftedConfig {
     ) -> Result<Tensor<1>, Error> {
         let network = &trainee.model.task;
         let losses = self.task_losses(trainee, network, images, points.detach(), task)?;
-        if task.trains_network() {
-            let gradients = losses.clone().mean().backward();
-            trainee.move_task(&gradients, progress)?;
-        }
+        let gradients = losses.clone().mean().backward();
+        trainee.move_task(&gradients, progress)?;
         Ok(losses.detach())
     }
 

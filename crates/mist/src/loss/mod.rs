@@ -7,7 +7,7 @@ mod offset;
 mod reconstruction;
 
 pub use heatmap::heatmap_loss;
-pub use multi_instance::multi_instance_loss;
+pub use multi_instance::{MeanDistance, multi_instance_loss};
 pub use offset::offset_loss;
 pub use reconstruction::reconstruction_loss;
 

@@ -2,11 +2,26 @@
 
 use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
+use serde::{Deserialize, Serialize};
 
-use super::squared_distance;
+use super::{same_shape, squared_distance};
 use crate::Error;
 
-/// `|| mean_l y_l - mean_k softmax(y_k) ||^2` per image (paper, section 4.2); the released code takes half of it.
+/// How far the mean prediction is from the mean label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MeanDistance {
+    /// Squared (section 4.2); the released code takes half of it.
+    Squared,
+    /// Relative entropy: a class that is there and not predicted costs without bound, so that learning from counts
+    /// begins sooner.
+    RelativeEntropy,
+}
+
+/// Mixed into the predictions, so that their logarithm stays finite.
+const SMOOTHING: f64 = 1e-3;
+
+/// The distance between `mean_l y_l` and `mean_k softmax(y_k)` per image (paper, section 4.2).
 ///
 /// # Shapes
 /// - `mean_labels`: `[batch, classes]`, the mean of the true instances' one-hot labels
@@ -15,7 +30,46 @@ use crate::Error;
 ///
 /// # Errors
 /// When the shapes do not belong together.
-pub fn multi_instance_loss(mean_labels: Tensor<2>, logits: Tensor<3>) -> Result<Tensor<1>, Error> {
-    let mean_probabilities = softmax(logits, 2).mean_dim(1).squeeze_dim::<2>(1);
-    squared_distance("class probabilities", mean_labels, mean_probabilities)
+pub fn multi_instance_loss(
+    distance: MeanDistance,
+    mean_labels: Tensor<2>,
+    logits: Tensor<3>,
+) -> Result<Tensor<1>, Error> {
+    let predicted = softmax(logits, 2).mean_dim(1).squeeze_dim::<2>(1);
+    match distance {
+        MeanDistance::Squared => squared_distance("class probabilities", mean_labels, predicted),
+        MeanDistance::RelativeEntropy => {
+            same_shape("class probabilities", &mean_labels, &predicted)?;
+            let classes = predicted.dims()[1] as f64;
+            let predicted = predicted * (1.0 - SMOOTHING) + SMOOTHING / classes;
+            let ratio = mean_labels.clone().clamp_min(f32::MIN_POSITIVE) / predicted;
+            Ok((mean_labels * ratio.log()).sum_dim(1).squeeze_dim::<1>(1))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    /// Two patches, sure of class 0 and of class 1; the labels say the same, or twice class 1.
+    #[test]
+    fn relative_entropy_is_zero_for_the_right_counts_and_finite_for_the_wrong() {
+        let device = Device::flex();
+        let logits = Tensor::<3>::from_data([[[50.0, 0.0], [0.0, 50.0]]], &device);
+        let loss = |labels: [[f32; 2]; 1]| {
+            let labels = Tensor::<2>::from_data(labels, &device);
+            let loss = multi_instance_loss(MeanDistance::RelativeEntropy, labels, logits.clone());
+            loss.unwrap().into_scalar::<f32>()
+        };
+        assert!(loss([[0.5, 0.5]]).abs() < 1e-5);
+        assert!((loss([[0.0, 1.0]]) - 2f32.ln()).abs() < 1e-3);
+        let none = Tensor::<3>::from_data([[[50.0, 0.0], [50.0, 0.0]]], &device);
+        let labels = Tensor::<2>::from_data([[0.0, 1.0]], &device);
+        let loss = multi_instance_loss(MeanDistance::RelativeEntropy, labels, none).unwrap();
+        let loss = loss.into_scalar::<f32>();
+        assert!((6.0..9.0).contains(&loss), "{loss}");
+    }
 }

@@ -161,8 +161,11 @@ fn train_step(device: &Device) -> Result<Box<dyn FnMut() -> Result<()>>> {
     let mut trainee = Trainee::new(official_model(device)?, settings, settings)?;
     let images = noise(detector_shape(), device);
     let mean_labels = Tensor::full([BATCH, CLASSES], 1.0 / CLASSES as f32, device);
-    let task = Classification { mean_labels };
     let lifted = LiftedConfig::official();
+    let task = Classification {
+        mean_labels,
+        distance: lifted.mean_distance,
+    };
     let progress = Progress { step: 0, steps: 1 };
     let device = device.clone();
     Ok(Box::new(move || {
