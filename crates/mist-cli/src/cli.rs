@@ -23,6 +23,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Train on built-in scenes for a few minutes and show what was learnt.
+    Demo(Demo),
     /// List, fetch, generate and look at data.
     #[command(subcommand)]
     Data(Data),
@@ -30,6 +32,10 @@ pub enum Command {
     Train(Train),
     /// Judge a trained model on held-out scenes.
     Eval(Eval),
+    /// Find and read the objects in images.
+    Detect(Detect),
+    /// Write a run's model as safetensors and JSON, to keep or to share.
+    Export(Export),
     /// Measure this machine.
     Bench(Bench),
     /// Print a shell completion script.
@@ -185,6 +191,65 @@ pub struct Eval {
     pub record: Option<PathBuf>,
     #[command(flatten)]
     pub place: DataPlace,
+}
+
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Directory of the run, instead of runs/glyphs-demo/NUMBER.
+    #[arg(long, value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Change one setting of the recipe; may be given often.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+    /// Held-out scenes to judge on.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct Detect {
+    /// A run directory, or a model directory.
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub model: PathBuf,
+    /// PNG files, or folders of them.
+    #[arg(required = true, value_hint = ValueHint::AnyPath)]
+    pub images: Vec<PathBuf>,
+    /// How many objects each image has, instead of the model's K.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    pub instances: Option<u16>,
+    /// What is printed.
+    #[arg(long, value_enum, default_value_t = DetectionFormat::Json)]
+    pub format: DetectionFormat,
+    /// Draw boxes and labels into PNG files in this directory.
+    #[arg(long, value_hint = ValueHint::DirPath)]
+    pub overlay: Option<PathBuf>,
+    /// auto, cpu, wgpu or cuda.
+    #[arg(long, default_value_t = Compute::Cpu)]
+    pub device: Compute,
+}
+
+/// How detections are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum DetectionFormat {
+    /// One object per image.
+    Json,
+    /// One line per box.
+    Csv,
+    /// Images, categories and annotations as COCO has them.
+    Coco,
+}
+
+#[derive(Debug, Args)]
+pub struct Export {
+    /// A run directory.
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub run: PathBuf,
+    /// Directory to write.
+    #[arg(long, value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+    /// Take the newest weights of the run, not the best on its validation scenes.
+    #[arg(long)]
+    pub last: bool,
 }
 
 #[derive(Debug, Args)]

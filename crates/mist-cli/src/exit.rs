@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use mist_data::{Error as DataError, RequestError};
+use mist_kernels::network::NetworkError;
 
 /// A command line or a recipe that cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -97,10 +98,14 @@ fn classify(error: &anyhow::Error) -> Failure {
         Some(DataError::Input(_) | DataError::System(_)) => Failure::Input,
         Some(_) => Failure::Failed,
         None if error.chain().any(is_weights_error) => Failure::Input,
-        None if error.chain().any(|cause| cause.is::<mist::Error>()) => Failure::Usage,
+        None if error.chain().any(is_settings_error) => Failure::Usage,
         None if error.chain().any(|cause| cause.is::<std::io::Error>()) => Failure::Input,
         None => Failure::Failed,
     }
+}
+
+fn is_settings_error(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.is::<mist::Error>() || cause.is::<NetworkError>()
 }
 
 fn is_weights_error(cause: &(dyn std::error::Error + 'static)) -> bool {

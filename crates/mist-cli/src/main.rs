@@ -3,6 +3,7 @@
 mod batches;
 mod cli;
 mod commands;
+mod detections;
 mod evaluation;
 mod exit;
 mod machine;

@@ -55,14 +55,21 @@ struct Training<'a> {
     signals: Signals,
 }
 
+/// Refuses a recipe that cannot be trained here, before anything is written.
+pub fn check(recipe: &Recipe, place: &DataPlace) -> Result<()> {
+    let scenes = batches::open(recipe.kind()?, recipe.seed, Split::Train, place)?;
+    memory::check(recipe, scenes.canvas_px())?;
+    Ok(recipe.model.softmax.check()?)
+}
+
 /// Trains a run from its newest checkpoint, or from the start.
 pub fn train(run: &RunDirectory, conditions: &Conditions) -> Result<End> {
     let signals = Signals::listen()?;
     let recipe = run.recipe()?;
+    check(&recipe, conditions.place)?;
     let open = |split, seed| batches::open(recipe.kind()?, seed, split, conditions.place);
     let scenes = open(Split::Train, recipe.seed)?;
     let held_out = open(Split::Valid, 0)?;
-    memory::check(&recipe, scenes.canvas_px())?;
     whole_file::remove_leftovers(&run.checkpoint_directory())?;
     let tracked = conditions.device.clone().autodiff();
     let model = Model::init(recipe.model.clone(), recipe.seed, &tracked)?;

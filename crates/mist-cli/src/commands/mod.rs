@@ -3,7 +3,10 @@
 mod bench;
 mod completions;
 mod data;
+mod demo;
+mod detect;
 mod eval;
+mod export;
 mod train;
 
 pub use bench::Workload;
@@ -18,9 +21,12 @@ pub fn run(arguments: Cli) -> Result<()> {
         quiet: arguments.quiet,
     };
     match arguments.command {
+        Command::Demo(command) => demo::run(&command, say),
         Command::Data(command) => data::run(command, say),
         Command::Bench(command) => bench::run(&command, say),
         Command::Train(command) => train::run(&command, say),
+        Command::Detect(command) => detect::run(&command, say),
+        Command::Export(command) => export::run(&command),
         Command::Eval(command) => eval::run(&command, say),
         Command::Completions { shell } => completions::run(shell),
     }

@@ -8,7 +8,7 @@ use crate::exit::Usage;
 use crate::recipe::Recipe;
 use crate::run::directory::RunDirectory;
 use crate::stdout;
-use crate::training::{Conditions, End, train};
+use crate::training::{Conditions, End, check, train};
 
 /// Trains and prints the run's directory.
 pub fn run(command: &Train, say: Say) -> Result<()> {
@@ -17,6 +17,7 @@ pub fn run(command: &Train, say: Say) -> Result<()> {
     } else {
         let mut recipe = Recipe::load(&command.recipe, &command.settings)?;
         recipe.seed = command.seed.unwrap_or(recipe.seed);
+        check(&recipe, &command.place)?;
         RunDirectory::create(&recipe, command.out.as_deref())?
     };
     say.line(format_args!("training in {}", run.root().display()));

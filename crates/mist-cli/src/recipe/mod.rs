@@ -110,7 +110,7 @@ impl Recipe {
     fn from_table(table: toml::Table) -> Result<Self> {
         let recipe: Self = table
             .try_into()
-            .map_err(|error: toml::de::Error| Usage(overrides::explain(error.message())))?;
+            .map_err(|error: toml::de::Error| Usage(overrides::explain(&error)))?;
         recipe.check()?;
         Ok(recipe)
     }
@@ -210,7 +210,7 @@ mod tests {
         assert!(error("bacth=7").contains("`batch`"), "{}", error("bacth=7"));
         assert!(error("optimiser.tsk.adam.rate=1").contains("`task`"));
         assert!(error("batch=0").contains("at least 1"));
-        assert!(error("batch=many").contains("batch"));
+        assert!(error("batch=many").contains("expected usize"));
         assert!(error("batch").contains("key=value"));
         assert!(error("scenes=\"hrad\"").contains("hard"));
         let unknown = Recipe::load("glyphs-dmeo", &[]).unwrap_err();

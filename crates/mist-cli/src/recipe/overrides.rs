@@ -39,20 +39,22 @@ fn parse(text: &str) -> Value {
 }
 
 /// The complaint about a recipe, with the key that was probably meant.
-pub fn explain(message: &str) -> String {
+pub fn explain(error: &toml::de::Error) -> String {
+    let whole = error.to_string().trim().replace('\n', ", ");
+    let message = error.message();
     let Some((_, rest)) = message
         .split_once("unknown field ")
         .or_else(|| message.split_once("unknown variant "))
     else {
-        return message.to_owned();
+        return whole;
     };
     let mut quoted = rest.split('`').skip(1).step_by(2);
     let Some(given) = quoted.next() else {
-        return message.to_owned();
+        return whole;
     };
     match nearest(given, quoted) {
         Some(near) => format!("unknown key `{given}`; did you mean `{near}`?"),
-        None => message.to_owned(),
+        None => whole,
     }
 }
 

@@ -72,14 +72,11 @@ impl LocalSoftmax {
         }
     }
 
-    /// Sharpens every map.
-    ///
-    /// # Shapes
-    /// - input and output: `[batch, maps, height, width]`
+    /// Refuses impossible settings.
     ///
     /// # Errors
     /// When the window is not odd or the strength not finite.
-    pub fn forward(&self, heatmaps: Tensor<4>) -> Result<Tensor<4>, Error> {
+    pub fn check(&self) -> Result<(), Error> {
         if self.window_px.is_multiple_of(2) {
             return Err(Error::Setting {
                 name: "window_px",
@@ -92,6 +89,18 @@ impl LocalSoftmax {
                 requirement: "finite",
             });
         }
+        Ok(())
+    }
+
+    /// Sharpens every map.
+    ///
+    /// # Shapes
+    /// - input and output: `[batch, maps, height, width]`
+    ///
+    /// # Errors
+    /// When the window is not odd or the strength not finite.
+    pub fn forward(&self, heatmaps: Tensor<4>) -> Result<Tensor<4>, Error> {
+        self.check()?;
         let shift = match self.shift {
             WindowShift::GlobalMax => map_max(heatmaps.clone()),
             WindowShift::LocalMax => window_max(heatmaps.clone(), self.window_px),
