@@ -321,7 +321,8 @@ impl Executor {
             return;
         };
         let rest: Vec<Buffer> = parts.collect();
-        total
+        // Buffers may be longer than was asked for, each by another length.
+        total[..self.layout.gradient_len()]
             .par_chunks_mut(SUM_CHUNK)
             .enumerate()
             .for_each(|(chunk, sums)| {
