@@ -19,6 +19,12 @@ fn rounded(value: f32) -> f64 {
     (value / unit).round_ties_even() * unit
 }
 
+/// A number rounded, and what that leaves over, rounded too.
+fn split(value: f32) -> [f64; 2] {
+    let first = rounded(value);
+    [first, rounded((f64::from(value) - first) as f32)]
+}
+
 /// Tap geometry: kernel side, frame, and whether it is an up-convolution.
 fn geometry(layer: &Layer) -> (usize, usize, bool) {
     match *layer {
@@ -54,8 +60,8 @@ fn reference(case: &Case, out: mist_kernels::network::Shape) -> Reference {
     let (kernel, frame, is_up) = geometry(&case.layer);
     let (inputs, outputs) = (case.channels, out.channels);
     let bias = parameters.len() - outputs;
-    let [images, cotangent_rounded, weights] = [&images, &cotangent, &parameters]
-        .map(|v| v.iter().map(|&v| rounded(v)).collect::<Vec<_>>());
+    let parts = |values: &[f32]| values.iter().map(|&v| split(v)).collect::<Vec<_>>();
+    let [images, gradient, weights] = [&images, &cotangent, &parameters].map(|v| parts(v));
     for sample in 0..case.batch {
         for output in 0..outputs {
             for y in 0..out.height_px {
@@ -86,9 +92,10 @@ fn reference(case: &Case, out: mist_kernels::network::Shape) -> Reference {
                                 output * inputs + input
                             };
                             let weight = pair * kernel * kernel + tap;
-                            found.add(0, to, images[from] * weights[weight]);
-                            found.add(1, from, cotangent_rounded[to] * weights[weight]);
-                            found.add(2, weight, cotangent_rounded[to] * images[from]);
+                            let ([x, x_rest], [w, w_rest]) = (images[from], weights[weight]);
+                            found.add(0, to, x * w + x_rest * w + x * w_rest);
+                            found.add(1, from, gradient[to][0] * w);
+                            found.add(2, weight, gradient[to][0] * x);
                         }
                     }
                 }

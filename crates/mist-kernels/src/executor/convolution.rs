@@ -59,7 +59,7 @@ impl ConvolutionLayer {
         let back_frame = kernel - 1 - frame;
         let smallest = dst.side.height.min(dst.side.width);
         let method = if let Some(unit) = tiles {
-            Method::Tiled(TiledLayer::new(unit, src, dst, kernel, frame))
+            Method::Tiled(TiledLayer::new(unit, [src, dst], kernel, frame))
         } else if kernel == 3 && smallest >= WINOGRAD_MIN_SIDE {
             let tiling = |src, dst, frame| Tiling { src, dst, frame };
             Method::Winograd {
@@ -86,7 +86,7 @@ impl ConvolutionLayer {
     /// A 2x2 up-convolution.
     pub fn up([src, dst]: [Value; 2], offsets: [usize; 2], tiles: Option<TileUnit>) -> Self {
         let method = match tiles {
-            Some(unit) => Method::Tiled(TiledLayer::up(unit, src, dst)),
+            Some(unit) => Method::Tiled(TiledLayer::up(unit, [src, dst])),
             None => Method::Direct {
                 forward: RunPlan::up_convolution(src.side, dst.side),
                 backward: RunPlan::up_convolution_gradient(dst.side, src.side),

@@ -3,7 +3,6 @@
 use super::convolution::Pass;
 use super::program::Value;
 use crate::kernels::on_load::OnLoad;
-use crate::kernels::run::Side;
 use crate::kernels::tiled::{
     Pixels, Plane, TileConvolution, TileWeightGradient, gradient_at, pack,
 };
@@ -39,34 +38,46 @@ pub(super) struct TiledLayer {
     dst: Value,
     kernel: usize,
     frame: usize,
+    /// With residues: a rectifier should open as it does in f32.
     forward: Plane,
+    /// Without: gradients may be rounded, they open nothing.
     backward: Plane,
 }
 
 impl TiledLayer {
-    pub fn new(unit: TileUnit, src: Value, dst: Value, kernel: usize, frame: usize) -> Self {
-        let pixels = |side: Side| side.height * side.width;
-        let tiny = kernel > 1 && pixels(src.side) * pixels(dst.side) <= WHOLE_PAIRS;
-        let plane = |[src, dst]: [Pixels; 2], kernel, frame| Plane {
+    pub fn new(unit: TileUnit, values: [Value; 2], kernel: usize, frame: usize) -> Self {
+        let [from, to] = values.map(|value| value.side.height * value.side.width);
+        let form = match kernel > 1 && from * to <= WHOLE_PAIRS {
+            true => Form::Whole,
+            false => Form::Window,
+        };
+        Self::of_form(unit, form, values, kernel, frame)
+    }
+
+    /// A 2x2 up-convolution.
+    pub fn up(unit: TileUnit, values: [Value; 2]) -> Self {
+        Self::of_form(unit, Form::Squares, values, 2, 0)
+    }
+
+    fn of_form(
+        unit: TileUnit,
+        form: Form,
+        [src, dst]: [Value; 2],
+        kernel: usize,
+        frame: usize,
+    ) -> Self {
+        let plane = |src, dst, kernel, frame| Plane {
             src,
             dst,
             kernel,
             frame,
+            residues: true,
         };
-        let (form, forward, backward) = if tiny {
-            let [from, to] = [src, dst].map(|value| Pixels::whole(value.side));
-            (
-                Form::Whole,
-                plane([from, to], 1, 0),
-                plane([to, from], 1, 0),
-            )
-        } else {
-            let [from, to] = [src, dst].map(|value| Pixels::single(value.side));
-            (
-                Form::Window,
-                plane([from, to], kernel, frame),
-                plane([to, from], kernel, kernel - 1 - frame),
-            )
+        let (from, to) = (src.side, dst.side);
+        let forward = match form {
+            Form::Window => plane(Pixels::single(from), Pixels::single(to), kernel, frame),
+            Form::Squares => plane(Pixels::single(from), Pixels::squares(to), 1, 0),
+            Form::Whole => plane(Pixels::whole(from), Pixels::whole(to), 1, 0),
         };
         Self {
             unit,
@@ -76,28 +87,7 @@ impl TiledLayer {
             kernel,
             frame,
             forward,
-            backward,
-        }
-    }
-
-    /// A 2x2 up-convolution.
-    pub fn up(unit: TileUnit, src: Value, dst: Value) -> Self {
-        let (from, to) = (Pixels::single(src.side), Pixels::squares(dst.side));
-        let plane = |src, dst| Plane {
-            src,
-            dst,
-            kernel: 1,
-            frame: 0,
-        };
-        Self {
-            unit,
-            form: Form::Squares,
-            src,
-            dst,
-            kernel: 2,
-            frame: 0,
-            forward: plane(from, to),
-            backward: plane(to, from),
+            backward: forward.reversed(),
         }
     }
 
@@ -146,6 +136,7 @@ impl TiledLayer {
     }
 
     pub fn pack_forward(&self, packed: &mut [f32], weight: impl Fn(WeightPlace) -> f32) {
+        let packed = &mut packed[..self.forward.weights_len()];
         pack(self.forward, packed, |tap, input, output| {
             self.weight_at(tap, input, output).map_or(0.0, &weight)
         });

@@ -55,6 +55,10 @@ impl Vector for Avx512F32x16 {
         unsafe { _mm512_reduce_add_ps(self.0) }
     }
     #[inline(always)]
+    unsafe fn round_bf16(self) -> Self {
+        Self(unsafe { _mm512_castsi512_ps(rounded(self.0)) })
+    }
+    #[inline(always)]
     unsafe fn store_bf16(self, to: *mut u16) {
         unsafe {
             let halves = _mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(rounded(self.0)));

@@ -11,6 +11,12 @@ pub(crate) fn rounded_bits(value: f32) -> u32 {
     (bits + 0x7fff + odd) & 0xffff_0000
 }
 
+/// What rounding leaves over.
+#[inline(always)]
+pub(crate) fn residue(value: f32) -> f32 {
+    value - f32::from_bits(rounded_bits(value))
+}
+
 /// Two numbers rounded to bf16, the first in the lower half.
 #[inline(always)]
 pub(crate) fn pair(low: f32, high: f32) -> u32 {

@@ -40,6 +40,20 @@ pub(crate) trait Vector: Copy {
     unsafe fn where_positive(self, mask: Self) -> Self;
     unsafe fn sum(self) -> f32;
 
+    /// The lanes rounded to bf16.
+    #[inline(always)]
+    unsafe fn round_bf16(self) -> Self {
+        let mut lanes = [0.0; MOST_LANES];
+        // SAFETY: a vector fits into the array.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            for value in &mut lanes[..Self::LANES] {
+                *value = f32::from_bits(bf16::rounded_bits(*value));
+            }
+            Self::load(lanes.as_ptr())
+        }
+    }
+
     /// Writes the lanes rounded to bf16.
     #[inline(always)]
     unsafe fn store_bf16(self, to: *mut u16) {

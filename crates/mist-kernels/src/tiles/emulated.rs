@@ -63,26 +63,19 @@ impl Tiles for Emulated {
 
     #[inline(always)]
     unsafe fn dot<const C: usize, const A: usize, const B: usize>(&mut self) {
-        let mut right = [[[0.0; SIDE]; 2]; SIDE];
-        for (row, halves) in self.tiles[B][..self.pairs].iter().zip(&mut right) {
-            for (n, &pair) in row.iter().enumerate() {
-                halves[0][n] = low(pair);
-                halves[1][n] = high(pair);
-            }
-        }
+        let right = halves(&self.tiles[B]);
+        let left = halves(&self.tiles[A]);
         for m in 0..SIDE {
             // The two halves of the pairs are summed apart and meet at the end.
-            let mut sums = [[0.0f32; SIDE]; 2];
-            for (&pair, right) in self.tiles[A][m][..self.pairs].iter().zip(&right) {
-                let left = [low(pair), high(pair)];
-                for half in 0..2 {
-                    for (sum, &right) in sums[half].iter_mut().zip(&right[half]) {
-                        *sum = flushed(left[half].mul_add(right, *sum));
-                    }
+            let [mut evens, mut odds] = [[0.0f32; SIDE]; 2];
+            for k in 0..self.pairs.min(SIDE) {
+                for n in 0..SIDE {
+                    evens[n] = flushed(left[0][m][k].mul_add(right[0][k][n], evens[n]));
+                    odds[n] = flushed(left[1][m][k].mul_add(right[1][k][n], odds[n]));
                 }
             }
             for (n, value) in self.tiles[C][m].iter_mut().enumerate() {
-                let sum = flushed(sums[0][n] + sums[1][n]);
+                let sum = flushed(evens[n] + odds[n]);
                 *value = flushed(flushed(f32::from_bits(*value)) + sum).to_bits();
             }
         }
@@ -101,14 +94,17 @@ fn flushed(value: f32) -> f32 {
     f32::from_bits(bits & keep)
 }
 
+/// The numbers in the lower and in the upper halves of a tile.
 #[inline(always)]
-fn low(pair: u32) -> f32 {
-    flushed(f32::from_bits(pair << 16))
-}
-
-#[inline(always)]
-fn high(pair: u32) -> f32 {
-    flushed(f32::from_bits(pair & 0xffff_0000))
+fn halves(tile: &[Row; SIDE]) -> [[[f32; SIDE]; SIDE]; 2] {
+    let mut halves = [[[0.0; SIDE]; SIDE]; 2];
+    for (m, row) in tile.iter().enumerate() {
+        for (n, &pair) in row.iter().enumerate() {
+            halves[0][m][n] = flushed(f32::from_bits(pair << 16));
+            halves[1][m][n] = flushed(f32::from_bits(pair & 0xffff_0000));
+        }
+    }
+    halves
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::plane::Depth;
-use super::source::Source;
+use super::source::{Line, Source};
 use super::{POSITIONS, Plane};
 use crate::kernels::on_load::OnLoad;
 use crate::simd::{Kernel, Vector};
@@ -25,6 +25,10 @@ pub(crate) struct TileConvolution<'a, T> {
     pub accumulate: bool,
     pub scratch: &'a mut [f32],
 }
+
+/// Parts of the left and the right factor that are multiplied: rounded numbers, and then the residues of one with the
+/// rounded numbers of the other. Residues times residues would be lost in the sums.
+const TERMS: [[usize; 2]; 3] = [[0, 0], [1, 0], [0, 1]];
 
 /// Sums on their way from tiles to the map.
 #[repr(C, align(64))]
@@ -48,7 +52,6 @@ impl<T: Tiles> Kernel for TileConvolution<'_, T> {
             pitch,
             period: plane.period(),
         };
-        let line = self.scratch.as_mut_ptr().cast::<u16>();
         let out = Outputs {
             plane,
             dst: self.dst.as_mut_ptr(),
@@ -66,13 +69,17 @@ impl<T: Tiles> Kernel for TileConvolution<'_, T> {
             for top in (0..rows).step_by(strip) {
                 let strip = strip.min(rows - top);
                 let filled = strip + plane.kernel - 1;
+                let part_len = plane.strip_len(strip);
+                let line = Line {
+                    start: self.scratch.as_mut_ptr().cast(),
+                    step: channels,
+                    residues: plane.residues.then_some(2 * part_len),
+                };
                 for row in 0..filled {
-                    let to = line.add(row * pitch * channels);
-                    source.write_row::<V>(top + row, to, channels);
+                    source.write_row::<V>(top + row, line.from(row * pitch));
                 }
                 let rest = plane.strip_positions(strip) - filled * pitch;
-                line.add(filled * pitch * channels)
-                    .write_bytes(0, rest * channels);
+                line.clear(filled * pitch, rest);
                 let positions = strip * pitch;
                 for first in (0..positions).step_by(POSITIONS) {
                     let places = out.places(top, first, positions);
@@ -80,8 +87,9 @@ impl<T: Tiles> Kernel for TileConvolution<'_, T> {
                         let block = Block {
                             plane,
                             depth: Depth { channels, chunk },
-                            left: line.add(first * channels).cast(),
+                            left: line.from(first).start.cast(),
                             right: self.weights.as_ptr().add(tile * plane.chunks() * tile_len),
+                            left_part: 4 * part_len,
                             tall: positions - first > SIDE,
                             wide: tile + 1 < out_tiles,
                         };
@@ -102,6 +110,8 @@ struct Block {
     depth: Depth,
     left: *const u8,
     right: *const f32,
+    /// Bytes from a part of the left factor to the next.
+    left_part: usize,
     tall: bool,
     wide: bool,
 }
@@ -115,32 +125,35 @@ impl Block {
         let stride = 2 * channels;
         let tile_len = chunk / 2 * SIDE;
         let next_tile = self.plane.chunks() * tile_len;
+        let terms = if self.plane.residues { TERMS.len() } else { 1 };
         // SAFETY: the caller's strip holds two tiles of positions and the reach of the kernel after `left`.
         unsafe {
             tiles.zero::<0>();
             tiles.zero::<1>();
             tiles.zero::<2>();
             tiles.zero::<3>();
-            let mut right = self.right;
-            for row in 0..kernel {
-                let left = self.left.add(row * row_bytes);
-                for part in 0..per_row {
-                    let left = left.add(2 * part * chunk);
-                    tiles.load::<4>(left, stride);
-                    tiles.load::<6>(right.cast(), 4 * SIDE);
-                    tiles.dot::<0, 4, 6>();
-                    if self.tall {
-                        tiles.load::<5>(left.add(SIDE * stride), stride);
-                        tiles.dot::<2, 5, 6>();
-                    }
-                    if self.wide {
-                        tiles.load::<7>(right.add(next_tile).cast(), 4 * SIDE);
-                        tiles.dot::<1, 4, 7>();
+            for &[left, right] in &TERMS[..terms] {
+                let mut right = self.right.add(right * self.plane.part_len());
+                for row in 0..kernel {
+                    let left = self.left.add(left * self.left_part + row * row_bytes);
+                    for part in 0..per_row {
+                        let left = left.add(2 * part * chunk);
+                        tiles.load::<4>(left, stride);
+                        tiles.load::<6>(right.cast(), 4 * SIDE);
+                        tiles.dot::<0, 4, 6>();
                         if self.tall {
-                            tiles.dot::<3, 5, 7>();
+                            tiles.load::<5>(left.add(SIDE * stride), stride);
+                            tiles.dot::<2, 5, 6>();
                         }
+                        if self.wide {
+                            tiles.load::<7>(right.add(next_tile).cast(), 4 * SIDE);
+                            tiles.dot::<1, 4, 7>();
+                            if self.tall {
+                                tiles.dot::<3, 5, 7>();
+                            }
+                        }
+                        right = right.add(tile_len);
                     }
-                    right = right.add(tile_len);
                 }
             }
             let (to, half) = (sums.0.as_mut_ptr(), SIDE * 2 * SIDE);

@@ -14,9 +14,22 @@ pub(crate) struct Plane {
     pub kernel: usize,
     /// Pixels of zeros around the source.
     pub frame: usize,
+    /// Whether what rounding leaves over of the factors is multiplied too.
+    pub residues: bool,
 }
 
 impl Plane {
+    /// The products that carry a gradient back; their weights are transposed and their taps reversed.
+    pub fn reversed(self) -> Self {
+        Self {
+            src: self.dst,
+            dst: self.src,
+            frame: self.kernel - 1 - self.frame,
+            residues: false,
+            ..self
+        }
+    }
+
     pub(super) fn pitch(self) -> usize {
         self.src.width + self.frame
     }
@@ -76,9 +89,19 @@ impl Plane {
         self.kernel * (self.kernel * channels / chunk)
     }
 
-    /// Values, as pairs of bf16, of the packed weights.
-    pub fn weights_len(self) -> usize {
+    /// Rounded factors, and perhaps their residues.
+    pub(super) fn parts(self) -> usize {
+        1 + usize::from(self.residues)
+    }
+
+    /// Values, as pairs of bf16, of a part of the weights.
+    pub(super) fn part_len(self) -> usize {
         self.out_tiles() * self.chunks() * self.depth().chunk / 2 * SIDE
+    }
+
+    /// Values of the packed weights.
+    pub fn weights_len(self) -> usize {
+        self.parts() * self.part_len()
     }
 
     /// Values of the gradient of the weights in tiles.
@@ -98,7 +121,13 @@ impl Plane {
 
     /// Values of scratch of [`TileConvolution`](super::TileConvolution).
     pub fn scratch_len(self) -> usize {
-        (self.strip_positions(self.strip_rows()) * self.depth().channels).div_ceil(2)
+        self.parts() * self.strip_len(self.strip_rows())
+    }
+
+    /// Values, as pairs of bf16 and in whole cache lines, of a part of a strip.
+    pub(super) fn strip_len(self, rows: usize) -> usize {
+        let values = self.strip_positions(rows) * self.depth().channels;
+        values.div_ceil(2).next_multiple_of(SIDE)
     }
 
     /// Output rows per strip of the gradient.
@@ -171,6 +200,7 @@ mod tests {
             dst: pixels,
             kernel,
             frame: kernel / 2,
+            residues: false,
         };
         plane.depth()
     }

@@ -32,35 +32,35 @@ impl Source<'_> {
     /// # Safety
     /// The map holds all samples, and `to` a row.
     #[inline(always)]
-    pub unsafe fn write_row<V: Vector>(&self, row: usize, to: *mut u16, step: usize) {
+    pub unsafe fn write_row<V: Vector>(&self, row: usize, to: Line) {
         let pixels = self.pixels;
         let (lines, line_channels) = (pixels.lines, pixels.line_channels());
         unsafe {
             let Some((sample, y)) = self.place(row) else {
-                to.write_bytes(0, self.pitch * step);
+                to.clear(0, self.pitch);
                 return;
             };
-            to.write_bytes(0, self.frame * step);
+            to.clear(0, self.frame);
             let norm = Norm::of(self.on_load, sample, pixels.map_channels);
             for x in 0..pixels.width {
                 let from = self.map.as_ptr().add(pixels.at(sample, y, x));
-                let to = to.add((self.frame + x) * step);
+                if lines * line_channels < to.step {
+                    to.clear(self.frame + x, 1);
+                }
                 for line in 0..lines {
                     let from = from.add(line * pixels.line_step());
-                    let to = to.add(line * line_channels);
+                    let at = (self.frame + x) * to.step + line * line_channels;
                     for first in (0..line_channels).step_by(pixels.map_channels) {
                         for channel in (0..pixels.map_channels).step_by(V::LANES) {
                             let value = V::load(from.add(first + channel));
                             let value = norm.apply(value, channel);
-                            value.store_bf16(to.add(first + channel));
+                            to.write(at + first + channel, value);
                         }
                     }
                 }
-                let channels = lines * line_channels;
-                to.add(channels).write_bytes(0, step - channels);
             }
             let end = self.frame + pixels.width;
-            to.add(end * step).write_bytes(0, (self.pitch - end) * step);
+            to.clear(end, self.pitch - end);
         }
     }
 
@@ -103,6 +103,49 @@ impl Source<'_> {
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Room for positions in bf16.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    pub start: *mut u16,
+    /// Values per position.
+    pub step: usize,
+    /// How far on what rounding leaves over is written, if it is.
+    pub residues: Option<usize>,
+}
+
+impl Line {
+    /// The line from a position on.
+    #[inline(always)]
+    pub unsafe fn from(self, position: usize) -> Self {
+        Self {
+            start: unsafe { self.start.add(position * self.step) },
+            ..self
+        }
+    }
+
+    #[inline(always)]
+    pub unsafe fn clear(self, first: usize, positions: usize) {
+        unsafe {
+            let to = self.start.add(first * self.step);
+            to.write_bytes(0, positions * self.step);
+            if let Some(distance) = self.residues {
+                to.add(distance).write_bytes(0, positions * self.step);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn write<V: Vector>(self, at: usize, value: V) {
+        unsafe {
+            let to = self.start.add(at);
+            value.store_bf16(to);
+            if let Some(distance) = self.residues {
+                value.sub(value.round_bf16()).store_bf16(to.add(distance));
             }
         }
     }

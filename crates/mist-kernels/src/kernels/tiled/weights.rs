@@ -5,7 +5,8 @@ use super::plane::Depth;
 use crate::simd::bf16;
 use crate::tiles::{SIDE, TILE_VALUES};
 
-/// Writes the right factors of a plane's products, tile after tile: `[output tile][chunk][pair of inputs][output]`.
+/// Writes the right factors of a plane's products, tile after tile: `[output tile][chunk][pair of inputs][output]`, and
+/// then their residues, if the plane has any.
 pub(crate) fn pack(plane: Plane, packed: &mut [f32], weight: impl Fn(usize, usize, usize) -> f32) {
     let Depth { channels, chunk } = plane.depth();
     let (inputs, outputs) = (plane.src.channels(), plane.dst.channels());
@@ -20,15 +21,23 @@ pub(crate) fn pack(plane: Plane, packed: &mut [f32], weight: impl Fn(usize, usiz
             0.0
         }
     };
-    let tiles = packed.chunks_exact_mut(chunk / 2 * SIDE);
-    for (index, tile) in tiles.take(plane.out_tiles() * plane.chunks()).enumerate() {
-        let (out_tile, chunk_index) = (index / plane.chunks(), index % plane.chunks());
-        for (pair, line) in tile.chunks_exact_mut(SIDE).enumerate() {
-            for (column, slot) in line.iter_mut().enumerate() {
-                let output = out_tile * SIDE + column;
-                let low = value(chunk_index, 2 * pair, output);
-                let high = value(chunk_index, 2 * pair + 1, output);
-                *slot = f32::from_bits(bf16::pair(low, high));
+    for (part, packed) in packed.chunks_exact_mut(plane.part_len()).enumerate() {
+        let tiles = packed.chunks_exact_mut(chunk / 2 * SIDE);
+        for (index, tile) in tiles.enumerate() {
+            let (out_tile, chunk_index) = (index / plane.chunks(), index % plane.chunks());
+            for (pair, line) in tile.chunks_exact_mut(SIDE).enumerate() {
+                for (column, slot) in line.iter_mut().enumerate() {
+                    let output = out_tile * SIDE + column;
+                    let [low, high] = [0, 1].map(|half| {
+                        let value = value(chunk_index, 2 * pair + half, output);
+                        if part == 0 {
+                            value
+                        } else {
+                            bf16::residue(value)
+                        }
+                    });
+                    *slot = f32::from_bits(bf16::pair(low, high));
+                }
             }
         }
     }
