@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use super::Isa;
 use crate::tiles::TileUnit;
 
-/// What convolutions round their factors to; sums and everything else are f32 throughout.
+/// What convolutions multiply; sums and everything else are f32 throughout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
     /// bf16 where the instruction set has tiles for it, else f32.
@@ -15,7 +15,8 @@ pub enum Precision {
     Auto,
     /// f32, nothing is rounded.
     F32,
-    /// bf16; without AMX its tiles are emulated, which is slow and good for checking numbers.
+    /// bf16: forward with what rounding leaves over, so that outputs are nearly f32's, gradients without. Where there is no
+    /// AMX its tiles are emulated, which is slow and good for checking numbers.
     Bf16,
 }
 

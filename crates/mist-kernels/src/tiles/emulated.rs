@@ -63,18 +63,19 @@ impl Tiles for Emulated {
 
     #[inline(always)]
     unsafe fn dot<const C: usize, const A: usize, const B: usize>(&mut self) {
-        let right = halves(&self.tiles[B]);
-        let left = halves(&self.tiles[A]);
-        for m in 0..SIDE {
+        let [left_evens, left_odds] = halves(&self.tiles[A]);
+        let [right_evens, right_odds] = halves(&self.tiles[B]);
+        let left = left_evens.iter().zip(&left_odds);
+        for ((left_evens, left_odds), values) in left.zip(&mut self.tiles[C]) {
             // The two halves of the pairs are summed apart and meet at the end.
             let [mut evens, mut odds] = [[0.0f32; SIDE]; 2];
             for k in 0..self.pairs.min(SIDE) {
                 for n in 0..SIDE {
-                    evens[n] = flushed(left[0][m][k].mul_add(right[0][k][n], evens[n]));
-                    odds[n] = flushed(left[1][m][k].mul_add(right[1][k][n], odds[n]));
+                    evens[n] = flushed(left_evens[k].mul_add(right_evens[k][n], evens[n]));
+                    odds[n] = flushed(left_odds[k].mul_add(right_odds[k][n], odds[n]));
                 }
             }
-            for (n, value) in self.tiles[C][m].iter_mut().enumerate() {
+            for (n, value) in values.iter_mut().enumerate() {
                 let sum = flushed(evens[n] + odds[n]);
                 *value = flushed(flushed(f32::from_bits(*value)) + sum).to_bits();
             }
