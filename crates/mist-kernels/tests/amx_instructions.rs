@@ -7,15 +7,17 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "support/cases.rs"]
+mod cases;
 mod support;
 mod trapped;
 
 use std::sync::atomic::Ordering;
 
+use cases::{Case, conv1, conv3, up};
 use mist_kernels::executor::Executor;
 use mist_kernels::network::{Layer, Padding};
 use mist_kernels::simd::{Isa, Precision};
-use support::{Case, conv1, conv3, up};
 
 /// Vectors that are present and have no tiles, so that asking for bf16 emulates them.
 fn vectors() -> impl Iterator<Item = Isa> {

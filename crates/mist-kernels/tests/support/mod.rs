@@ -1,7 +1,6 @@
-//! What the tests of bf16 share.
+//! What the tests of the executor share.
 
 use mist_kernels::executor::{Executor, InputStatistics, Wanted};
-use mist_kernels::network::{Layer, Network, Padding, Shape};
 
 /// Numbers in -1..1, a pure function of the seed.
 pub fn numbers(seed: u64, count: usize) -> Vec<f32> {
@@ -13,32 +12,6 @@ pub fn numbers(seed: u64, count: usize) -> Vec<f32> {
         (state >> 40) as f32 / (1 << 23) as f32 - 1.0
     };
     (0..count).map(|_| next()).collect()
-}
-
-/// A layer between maps of one size.
-pub struct Case {
-    pub layer: Layer,
-    pub batch: usize,
-    pub channels: usize,
-    pub height: usize,
-    pub width: usize,
-}
-
-impl Case {
-    pub fn network(&self) -> Network {
-        Network::new(self.channels, vec![self.layer.clone()]).unwrap()
-    }
-
-    pub fn shape(&self) -> Shape {
-        Shape::new(self.channels, self.height, self.width)
-    }
-
-    pub fn run(&self, executor: &Executor) -> Outcome {
-        let parameters = numbers(1, self.network().parameter_count());
-        let images = numbers(2, self.batch * self.shape().len());
-        let output = self.batch * executor.output_shape().len();
-        run(executor, &parameters, &images, &numbers(3, output))
-    }
 }
 
 /// Output, gradient of the input and gradient of the parameters.
@@ -65,19 +38,4 @@ pub fn run(executor: &Executor, parameters: &[f32], images: &[f32], cotangent: &
         input: gradients.input.unwrap(),
         parameters: gradients.parameters.unwrap(),
     }
-}
-
-pub fn conv1(out_channels: usize) -> Layer {
-    Layer::Conv1x1 { out_channels }
-}
-
-pub fn conv3(out_channels: usize, padding: Padding) -> Layer {
-    Layer::Conv3x3 {
-        out_channels,
-        padding,
-    }
-}
-
-pub fn up(out_channels: usize) -> Layer {
-    Layer::UpConv2 { out_channels }
 }

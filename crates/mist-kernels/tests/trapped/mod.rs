@@ -29,7 +29,7 @@ pub fn install() {
         let result = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handle as *const () as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            action.sa_flags = libc::SA_SIGINFO;
             libc::sigaction(libc::SIGILL, &action, std::ptr::null_mut())
         };
         assert_eq!(result, 0);

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::outputs::Outputs;
 use super::plane::Depth;
 use super::source::{Line, Source};
 use super::{POSITIONS, Plane};
@@ -34,9 +35,6 @@ const TERMS: [[usize; 2]; 3] = [[0, 0], [1, 0], [0, 1]];
 #[repr(C, align(64))]
 struct Sums([f32; POSITIONS * 2 * SIDE]);
 
-/// Stands for a position between rows.
-const NOWHERE: usize = usize::MAX;
-
 impl<T: Tiles> Kernel for TileConvolution<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
@@ -60,7 +58,6 @@ impl<T: Tiles> Kernel for TileConvolution<'_, T> {
             accumulate: self.accumulate,
         };
         let out_tiles = plane.out_tiles();
-        let tile_len = chunk / 2 * SIDE;
         let mut sums = Sums([0.0; POSITIONS * 2 * SIDE]);
         // SAFETY: `strip_positions` bounds what is written and read of the scratch; weights are packed for this plane.
         unsafe {
@@ -80,20 +77,18 @@ impl<T: Tiles> Kernel for TileConvolution<'_, T> {
                 }
                 let rest = plane.strip_positions(strip) - filled * pitch;
                 line.clear(filled * pitch, rest);
+                let steps = Steps::new(plane, 4 * part_len);
                 let positions = strip * pitch;
                 for first in (0..positions).step_by(POSITIONS) {
                     let places = out.places(top, first, positions);
                     for tile in (0..out_tiles).step_by(2) {
                         let block = Block {
-                            plane,
-                            depth: Depth { channels, chunk },
                             left: line.from(first).start.cast(),
-                            right: self.weights.as_ptr().add(tile * plane.chunks() * tile_len),
-                            left_part: 4 * part_len,
+                            right: self.weights.as_ptr().add(tile * steps.next_tile),
                             tall: positions - first > SIDE,
                             wide: tile + 1 < out_tiles,
                         };
-                        block.multiply(&mut tiles, &mut sums);
+                        block.multiply(&steps, &mut tiles, &mut sums);
                         for (half, tile) in (tile..out_tiles).take(2).enumerate() {
                             out.write::<V>(tile, &places, sums.0.as_ptr().add(half * SIDE));
                         }
@@ -104,40 +99,64 @@ impl<T: Tiles> Kernel for TileConvolution<'_, T> {
     }
 }
 
+/// Distances between factors: bytes on the left, values on the right.
+struct Steps {
+    kernel: usize,
+    chunks_per_row: usize,
+    terms: usize,
+    position: usize,
+    chunk: usize,
+    row: usize,
+    left_part: usize,
+    right_chunk: usize,
+    next_tile: usize,
+    right_part: usize,
+}
+
+impl Steps {
+    #[inline(always)]
+    fn new(plane: Plane, left_part: usize) -> Self {
+        let Depth { channels, chunk } = plane.depth();
+        let right_chunk = chunk / 2 * SIDE;
+        Self {
+            kernel: plane.kernel,
+            chunks_per_row: plane.kernel * channels / chunk,
+            terms: if plane.residues { TERMS.len() } else { 1 },
+            position: 2 * channels,
+            chunk: 2 * chunk,
+            row: 2 * channels * plane.pitch(),
+            left_part,
+            right_chunk,
+            next_tile: plane.chunks() * right_chunk,
+            right_part: plane.part_len(),
+        }
+    }
+}
+
 /// Up to two tiles of positions times up to two of outputs.
 struct Block {
-    plane: Plane,
-    depth: Depth,
     left: *const u8,
     right: *const f32,
-    /// Bytes from a part of the left factor to the next.
-    left_part: usize,
     tall: bool,
     wide: bool,
 }
 
 impl Block {
     #[inline(always)]
-    unsafe fn multiply<T: Tiles>(&self, tiles: &mut T, sums: &mut Sums) {
-        let Depth { channels, chunk } = self.depth;
-        let kernel = self.plane.kernel;
-        let (per_row, row_bytes) = (kernel * channels / chunk, 2 * self.plane.pitch() * channels);
-        let stride = 2 * channels;
-        let tile_len = chunk / 2 * SIDE;
-        let next_tile = self.plane.chunks() * tile_len;
-        let terms = if self.plane.residues { TERMS.len() } else { 1 };
+    unsafe fn multiply<T: Tiles>(&self, steps: &Steps, tiles: &mut T, sums: &mut Sums) {
+        let stride = steps.position;
         // SAFETY: the caller's strip holds two tiles of positions and the reach of the kernel after `left`.
         unsafe {
             tiles.zero::<0>();
             tiles.zero::<1>();
             tiles.zero::<2>();
             tiles.zero::<3>();
-            for &[left, right] in &TERMS[..terms] {
-                let mut right = self.right.add(right * self.plane.part_len());
-                for row in 0..kernel {
-                    let left = self.left.add(left * self.left_part + row * row_bytes);
-                    for part in 0..per_row {
-                        let left = left.add(2 * part * chunk);
+            for &[left, right] in &TERMS[..steps.terms] {
+                let left = self.left.add(left * steps.left_part);
+                let mut right = self.right.add(right * steps.right_part);
+                for row in 0..steps.kernel {
+                    for chunk in 0..steps.chunks_per_row {
+                        let left = left.add(row * steps.row + chunk * steps.chunk);
                         tiles.load::<4>(left, stride);
                         tiles.load::<6>(right.cast(), 4 * SIDE);
                         tiles.dot::<0, 4, 6>();
@@ -146,13 +165,13 @@ impl Block {
                             tiles.dot::<2, 5, 6>();
                         }
                         if self.wide {
-                            tiles.load::<7>(right.add(next_tile).cast(), 4 * SIDE);
+                            tiles.load::<7>(right.add(steps.next_tile).cast(), 4 * SIDE);
                             tiles.dot::<1, 4, 7>();
                             if self.tall {
                                 tiles.dot::<3, 5, 7>();
                             }
                         }
-                        right = right.add(tile_len);
+                        right = right.add(steps.right_chunk);
                     }
                 }
             }
@@ -161,74 +180,6 @@ impl Block {
             tiles.store::<1>(to.add(SIDE).cast(), 8 * SIDE);
             tiles.store::<2>(to.add(half).cast(), 8 * SIDE);
             tiles.store::<3>(to.add(half + SIDE).cast(), 8 * SIDE);
-        }
-    }
-}
-
-/// The map that is written.
-struct Outputs<'a> {
-    plane: Plane,
-    dst: *mut f32,
-    bias: Option<&'a [f32]>,
-    relu: bool,
-    accumulate: bool,
-}
-
-impl Outputs<'_> {
-    /// Where the outputs of a block of positions begin in the map.
-    #[inline(always)]
-    fn places(&self, top: usize, first: usize, positions: usize) -> [usize; POSITIONS] {
-        let Plane { dst, .. } = self.plane;
-        let (pitch, period) = (self.plane.pitch(), self.plane.period());
-        let mut places = [NOWHERE; POSITIONS];
-        let (mut row, mut x) = (top + first / pitch, first % pitch);
-        let (mut sample, mut y) = (row / period, row % period);
-        for place in places.iter_mut().take(positions - first) {
-            if x < dst.width && y < dst.height {
-                *place = dst.at(sample, y, x);
-            }
-            x += 1;
-            if x == pitch {
-                x = 0;
-                row += 1;
-                (sample, y) = (row / period, row % period);
-            }
-        }
-        places
-    }
-
-    /// Writes one tile of outputs; a tile never spans two lines of a pixel.
-    #[inline(always)]
-    unsafe fn write<V: Vector>(&self, tile: usize, places: &[usize; POSITIONS], sums: *const f32) {
-        let dst = self.plane.dst;
-        let (line, first) = (
-            tile * SIDE / dst.line_channels(),
-            tile * SIDE % dst.line_channels(),
-        );
-        let width = SIDE.min(dst.line_channels() - first);
-        let offset = line * dst.line_step() + first;
-        for (position, &place) in places.iter().enumerate() {
-            if place == NOWHERE {
-                continue;
-            }
-            for column in (0..width).step_by(V::LANES) {
-                // SAFETY: the place is a pixel of the map, and sums are rows of two tiles.
-                unsafe {
-                    let mut value = V::load(sums.add(position * 2 * SIDE + column));
-                    if let Some(bias) = self.bias {
-                        let channel = (first + column) % dst.map_channels;
-                        value = value.add(V::load(bias.as_ptr().add(channel)));
-                    }
-                    let to = self.dst.add(place + offset + column);
-                    if self.accumulate {
-                        value = value.add(V::load(to));
-                    }
-                    if self.relu {
-                        value = value.max(V::splat(0.0));
-                    }
-                    value.store(to);
-                }
-            }
         }
     }
 }

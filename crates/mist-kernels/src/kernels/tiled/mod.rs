@@ -6,6 +6,7 @@
 //! computed and dropped.
 
 mod convolution;
+mod outputs;
 mod pixels;
 mod plane;
 mod source;
