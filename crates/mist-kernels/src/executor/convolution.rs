@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::program::Value;
-use super::tiled::{TiledLayer, Way, WeightPlace};
+use super::tiled::{TiledLayer, Way};
 use crate::kernels::direct::DirectConvolution;
 use crate::kernels::elementwise::ChannelSums;
 use crate::kernels::on_load::OnLoad;
@@ -152,20 +152,13 @@ impl ConvolutionLayer {
         }
     }
 
-    /// Where a weight lies, from the layer's first one on.
-    fn weight_index(&self, place: WeightPlace) -> usize {
-        let [input_step, output_step] = self.strides();
-        place.input * input_step + place.output * output_step + place.slab
-    }
-
     /// Writes weights and bias in the order of the kernels.
     pub fn pack_forward(&self, parameters: &[f32], packed: &mut [f32]) {
         let (weights, bias) = packed.split_at_mut(self.weights_len());
         bias[..self.dst.channels]
             .copy_from_slice(&parameters[self.bias_offset..][..self.dst.channels]);
         if let Method::Tiled(layer) = &self.method {
-            let all = &parameters[self.weight_offset..];
-            layer.pack_forward(weights, |place| all[self.weight_index(place)]);
+            layer.pack_forward(&parameters[self.weight_offset..], weights);
             return;
         }
         let [input_step, output_step] = self.strides();
@@ -181,8 +174,7 @@ impl ConvolutionLayer {
     /// Writes the transposed weights that gradients of the input need.
     pub fn pack_backward(&self, parameters: &[f32], packed: &mut [f32]) {
         if let Method::Tiled(layer) = &self.method {
-            let all = &parameters[self.weight_offset..];
-            layer.pack_backward(packed, |place| all[self.weight_index(place)]);
+            layer.pack_backward(&parameters[self.weight_offset..], packed);
             return;
         }
         let [input_step, output_step] = self.strides();
@@ -235,9 +227,7 @@ impl ConvolutionLayer {
                 transform_weight_gradient(weights, &mut slabs);
                 self.unpack_slabs(&slabs, &mut gradients);
             }
-            Method::Tiled(layer) => layer.unpack(weights, |place, value| {
-                gradients[self.weight_index(place)] += value;
-            }),
+            Method::Tiled(layer) => layer.unpack(weights, &mut gradients),
         }
         gradients.extend_from_slice(&bias[..self.dst.channels]);
         gradients

@@ -23,11 +23,12 @@ enum Form {
 /// Maps with at most this many pairs of a source and an output pixel are taken as a whole.
 const WHOLE_PAIRS: usize = 16;
 
-/// A place among the layer's weights.
-pub(super) struct WeightPlace {
-    pub slab: usize,
-    pub input: usize,
-    pub output: usize,
+/// Weights that belong to neighbouring channels of a map.
+struct Run {
+    /// Where the channels begin in a pixel of the products.
+    first: usize,
+    /// The first channel's weight among the layer's.
+    weight: usize,
 }
 
 /// The products of a layer and of its gradients.
@@ -107,20 +108,67 @@ impl TiledLayer {
             .max(self.forward.gradient_scratch_len())
     }
 
-    /// The weight that stands at a place of the forward products, if there is one.
-    fn weight_at(&self, tap: usize, input: usize, output: usize) -> Option<WeightPlace> {
-        let (inputs, outputs) = (self.src.side.channels, self.dst.side.channels);
-        let place = WeightPlace {
-            slab: match self.form {
-                Form::Window => tap,
-                Form::Squares => output / outputs,
-                Form::Whole => self.tap_between(input / inputs, output / outputs)?,
-            },
-            input: input % inputs,
-            output: output % outputs,
-        };
-        let real = place.input < self.src.channels && place.output < self.dst.channels;
-        real.then_some(place)
+    /// Distances in the flat weights between neighbouring inputs and between neighbouring outputs.
+    fn steps(&self) -> [usize; 2] {
+        let slabs = self.kernel * self.kernel;
+        match self.form {
+            Form::Squares => [self.dst.channels * slabs, slabs],
+            Form::Window | Form::Whole => [slabs, self.src.channels * slabs],
+        }
+    }
+
+    /// The weights that join an input of the products with outputs, as runs over the layer's outputs.
+    fn runs_over_outputs(&self, tap: usize, input: usize) -> Vec<Run> {
+        let (pixel, input) = (
+            input / self.src.side.channels,
+            input % self.src.side.channels,
+        );
+        if input >= self.src.channels {
+            return Vec::new();
+        }
+        let runs = (0..self.output_pixels()).filter_map(|output| {
+            Some(Run {
+                first: output * self.dst.side.channels,
+                weight: self.slab(tap, pixel, output)? + input * self.steps()[0],
+            })
+        });
+        runs.collect()
+    }
+
+    /// The weights that join an output of the products with inputs, as runs over the layer's inputs.
+    fn runs_over_inputs(&self, tap: usize, output: usize) -> Vec<Run> {
+        let (pixel, output) = (
+            output / self.dst.side.channels,
+            output % self.dst.side.channels,
+        );
+        if output >= self.dst.channels {
+            return Vec::new();
+        }
+        let runs = (0..self.input_pixels()).filter_map(|input| {
+            Some(Run {
+                first: input * self.src.side.channels,
+                weight: self.slab(tap, input, pixel)? + output * self.steps()[1],
+            })
+        });
+        runs.collect()
+    }
+
+    /// Pixels of the map in a pixel of the source, and in one of the outputs.
+    fn input_pixels(&self) -> usize {
+        self.forward.src.channels() / self.src.side.channels
+    }
+
+    fn output_pixels(&self) -> usize {
+        self.forward.dst.channels() / self.dst.side.channels
+    }
+
+    /// The slab of the kernel that joins two pixels within pixels of the products.
+    fn slab(&self, tap: usize, input: usize, output: usize) -> Option<usize> {
+        match self.form {
+            Form::Window => Some(tap),
+            Form::Squares => Some(output),
+            Form::Whole => self.tap_between(input, output),
+        }
     }
 
     /// The tap through which an output pixel sees a source pixel.
@@ -135,30 +183,43 @@ impl TiledLayer {
         Some(row * self.kernel + column)
     }
 
-    pub fn pack_forward(&self, packed: &mut [f32], weight: impl Fn(WeightPlace) -> f32) {
+    /// Writes the layer's weights, which come first, in the order of the products.
+    pub fn pack_forward(&self, weights: &[f32], packed: &mut [f32]) {
         let packed = &mut packed[..self.forward.weights_len()];
-        pack(self.forward, packed, |tap, input, output| {
-            self.weight_at(tap, input, output).map_or(0.0, &weight)
+        let step = self.steps()[1];
+        pack(self.forward, packed, |tap, input, line| {
+            for Run { first, weight } in self.runs_over_outputs(tap, input) {
+                let values = weights[weight..].iter().step_by(step);
+                for (slot, value) in line[first..][..self.dst.channels].iter_mut().zip(values) {
+                    *slot = *value;
+                }
+            }
         });
     }
 
-    /// Transposed, with the taps in reverse.
-    pub fn pack_backward(&self, packed: &mut [f32], weight: impl Fn(WeightPlace) -> f32) {
+    /// The same transposed, with the taps in reverse.
+    pub fn pack_backward(&self, weights: &[f32], packed: &mut [f32]) {
         let last = self.forward.kernel * self.forward.kernel - 1;
-        pack(self.backward, packed, |tap, output, input| {
-            self.weight_at(last - tap, input, output)
-                .map_or(0.0, &weight)
+        let step = self.steps()[0];
+        pack(self.backward, packed, |tap, output, line| {
+            for Run { first, weight } in self.runs_over_inputs(last - tap, output) {
+                let values = weights[weight..].iter().step_by(step);
+                for (slot, value) in line[first..][..self.src.channels].iter_mut().zip(values) {
+                    *slot = *value;
+                }
+            }
         });
     }
 
-    /// Hands out every gradient that was gathered; a weight at several places is handed out as often.
-    pub fn unpack(&self, packed: &[f32], mut add: impl FnMut(WeightPlace, f32)) {
-        let plane = self.forward;
+    /// Adds the gradients that were gathered; a weight may stand at several places.
+    pub fn unpack(&self, packed: &[f32], gradients: &mut [f32]) {
+        let (plane, step) = (self.forward, self.steps()[1]);
         for tap in 0..plane.kernel * plane.kernel {
             for input in 0..plane.src.channels() {
-                for output in 0..plane.dst.channels() {
-                    if let Some(place) = self.weight_at(tap, input, output) {
-                        add(place, packed[gradient_at(plane, tap, input, output)]);
+                for Run { first, weight } in self.runs_over_outputs(tap, input) {
+                    let sums = gradients[weight..].iter_mut().step_by(step);
+                    for (output, sum) in sums.take(self.dst.channels).enumerate() {
+                        *sum += packed[gradient_at(plane, tap, input, first + output)];
                     }
                 }
             }

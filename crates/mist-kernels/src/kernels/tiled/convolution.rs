@@ -80,7 +80,7 @@ impl<T: Tiles> Kernel for TileConvolution<'_, T> {
                 let steps = Steps::new(plane, 4 * part_len);
                 let positions = strip * pitch;
                 for first in (0..positions).step_by(POSITIONS) {
-                    let places = out.places(top, first, positions);
+                    let stretches = out.stretches(top, first, positions);
                     for tile in (0..out_tiles).step_by(2) {
                         let block = Block {
                             left: line.from(first).start.cast(),
@@ -90,7 +90,7 @@ impl<T: Tiles> Kernel for TileConvolution<'_, T> {
                         };
                         block.multiply(&steps, &mut tiles, &mut sums);
                         for (half, tile) in (tile..out_tiles).take(2).enumerate() {
-                            out.write::<V>(tile, &places, sums.0.as_ptr().add(half * SIDE));
+                            out.write::<V>(tile, &stretches, sums.0.as_ptr().add(half * SIDE));
                         }
                     }
                 }

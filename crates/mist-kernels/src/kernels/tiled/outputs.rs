@@ -4,8 +4,20 @@ use super::{POSITIONS, Plane};
 use crate::simd::Vector;
 use crate::tiles::SIDE;
 
-/// Stands for a position between rows.
-const NOWHERE: usize = usize::MAX;
+/// Neighbouring positions of a block that are neighbours in the map too.
+#[derive(Clone, Copy, Default)]
+struct Stretch {
+    position: usize,
+    len: usize,
+    /// Where the first output begins in the map.
+    place: usize,
+}
+
+/// The outputs among a block of positions.
+pub(super) struct Stretches {
+    all: [Stretch; POSITIONS],
+    count: usize,
+}
 
 /// The map that is written.
 pub(super) struct Outputs<'a> {
@@ -17,39 +29,42 @@ pub(super) struct Outputs<'a> {
 }
 
 impl Outputs<'_> {
-    /// Where the outputs of a block of positions begin in the map.
+    /// The outputs of a block of positions, without what lies between rows and samples.
     #[inline(always)]
-    pub fn places(&self, top: usize, first: usize, positions: usize) -> [usize; POSITIONS] {
+    pub fn stretches(&self, top: usize, first: usize, positions: usize) -> Stretches {
         let Plane { dst, .. } = self.plane;
         let (pitch, period) = (self.plane.pitch(), self.plane.period());
-        let mut places = [NOWHERE; POSITIONS];
-        let (mut row, mut x) = (top + first / pitch, first % pitch);
-        let (mut sample, mut y) = (row / period, row % period);
-        for place in places.iter_mut().take(positions - first) {
-            if x < dst.width && y < dst.height {
-                *place = dst.at(sample, y, x);
+        let mut found = Stretches {
+            all: [Stretch::default(); POSITIONS],
+            count: 0,
+        };
+        let end = positions.min(first + POSITIONS);
+        let (mut at, mut row) = (first, top + first / pitch);
+        let mut x = first % pitch;
+        while at < end {
+            let (sample, y) = (row / period, row % period);
+            let len = dst.width.saturating_sub(x).min(end - at);
+            if y < dst.height && len > 0 {
+                found.all[found.count] = Stretch {
+                    position: at - first,
+                    len,
+                    place: dst.at(sample, y, x),
+                };
+                found.count += 1;
             }
-            x += 1;
-            if x == pitch {
-                x = 0;
-                row += 1;
-                (sample, y) = (row / period, row % period);
-            }
+            at += pitch - x;
+            x = 0;
+            row += 1;
         }
-        places
+        found
     }
 
     /// Writes one tile of outputs; a tile never spans two lines of a pixel.
     ///
     /// # Safety
-    /// The map holds the places, and `sums` two rows of tiles side by side.
+    /// The map holds the stretches, and `sums` two rows of tiles side by side.
     #[inline(always)]
-    pub unsafe fn write<V: Vector>(
-        &self,
-        tile: usize,
-        places: &[usize; POSITIONS],
-        sums: *const f32,
-    ) {
+    pub unsafe fn write<V: Vector>(&self, tile: usize, stretches: &Stretches, sums: *const f32) {
         let dst = self.plane.dst;
         let (line, first) = (
             tile * SIDE / dst.line_channels(),
@@ -58,23 +73,25 @@ impl Outputs<'_> {
         let width = SIDE.min(dst.line_channels() - first);
         let offset = line * dst.line_step() + first;
         for column in (0..width).step_by(V::LANES) {
-            // SAFETY: places are pixels of the map, sums are rows of two tiles, and the bias has the map's channels.
+            // SAFETY: stretches are pixels of the map, sums are rows of two tiles, and the bias has the map's channels.
             unsafe {
                 let bias = match self.bias {
                     Some(bias) => V::load(bias.as_ptr().add((first + column) % dst.map_channels)),
                     None => V::splat(0.0),
                 };
                 let floor = V::splat(if self.relu { 0.0 } else { f32::NEG_INFINITY });
-                for (position, &place) in places.iter().enumerate() {
-                    if place == NOWHERE {
-                        continue;
+                for stretch in &stretches.all[..stretches.count] {
+                    let mut from = sums.add(stretch.position * 2 * SIDE + column);
+                    let mut to = self.dst.add(stretch.place + offset + column);
+                    for _ in 0..stretch.len {
+                        let mut value = V::load(from).add(bias);
+                        if self.accumulate {
+                            value = value.add(V::load(to));
+                        }
+                        value.max(floor).store(to);
+                        from = from.wrapping_add(2 * SIDE);
+                        to = to.wrapping_add(dst.line_channels());
                     }
-                    let to = self.dst.add(place + offset + column);
-                    let mut value = V::load(sums.add(position * 2 * SIDE + column)).add(bias);
-                    if self.accumulate {
-                        value = value.add(V::load(to));
-                    }
-                    value.max(floor).store(to);
                 }
             }
         }

@@ -6,40 +6,39 @@ use crate::simd::bf16;
 use crate::tiles::{SIDE, TILE_VALUES};
 
 /// Writes the right factors of a plane's products, tile after tile: `[output tile][chunk][pair of inputs][output]`, and
-/// then their residues, if the plane has any.
-pub(crate) fn pack(plane: Plane, packed: &mut [f32], weight: impl Fn(usize, usize, usize) -> f32) {
+/// then their residues, if the plane has any. `fill(tap, input, line)` writes an input's weights for all outputs.
+pub(crate) fn pack(plane: Plane, packed: &mut [f32], fill: impl Fn(usize, usize, &mut [f32])) {
     let Depth { channels, chunk } = plane.depth();
-    let (inputs, outputs) = (plane.src.channels(), plane.dst.channels());
-    let per_row = plane.kernel * channels / chunk;
-    let value = |chunk_index: usize, place: usize, output: usize| {
-        let along = chunk_index % per_row * chunk + place;
-        let tap = chunk_index / per_row * plane.kernel + along / channels;
-        let input = along % channels;
-        if input < inputs && output < outputs {
-            weight(tap, input, output)
-        } else {
-            0.0
-        }
-    };
-    for (part, packed) in packed.chunks_exact_mut(plane.part_len()).enumerate() {
-        let tiles = packed.chunks_exact_mut(chunk / 2 * SIDE);
-        for (index, tile) in tiles.enumerate() {
-            let (out_tile, chunk_index) = (index / plane.chunks(), index % plane.chunks());
-            for (pair, line) in tile.chunks_exact_mut(SIDE).enumerate() {
-                for (column, slot) in line.iter_mut().enumerate() {
-                    let output = out_tile * SIDE + column;
-                    let [low, high] = [0, 1].map(|half| {
-                        let value = value(chunk_index, 2 * pair + half, output);
-                        if part == 0 {
-                            value
-                        } else {
-                            bf16::residue(value)
-                        }
-                    });
-                    *slot = f32::from_bits(bf16::pair(low, high));
-                }
+    let (inputs, chunks, out_tiles) = (plane.src.channels(), plane.chunks(), plane.out_tiles());
+    let row = plane.kernel * channels;
+    let (first, residues) = packed.split_at_mut(plane.part_len());
+    let mut lines = vec![0.0; 2 * out_tiles * SIDE];
+    for pair in 0..plane.kernel * row / 2 {
+        lines.fill(0.0);
+        let (low, high) = lines.split_at_mut(out_tiles * SIDE);
+        for (place, line) in [2 * pair, 2 * pair + 1]
+            .into_iter()
+            .zip([&mut *low, &mut *high])
+        {
+            let (tap, input) = (place / channels, place % channels);
+            if input < inputs {
+                fill(tap, input, line);
             }
         }
+        let values = low.chunks_exact(SIDE).zip(high.chunks_exact(SIDE));
+        for (out_tile, (low, high)) in values.enumerate() {
+            let at = (out_tile * chunks * chunk / 2 + pair) * SIDE;
+            write_pairs(low, high, &mut first[at..][..SIDE], |value| value);
+            if plane.residues {
+                write_pairs(low, high, &mut residues[at..][..SIDE], bf16::residue);
+            }
+        }
+    }
+}
+
+fn write_pairs(low: &[f32], high: &[f32], to: &mut [f32], part: impl Fn(f32) -> f32) {
+    for ((slot, &low), &high) in to.iter_mut().zip(low).zip(high) {
+        *slot = f32::from_bits(bf16::pair(part(low), part(high)));
     }
 }
 
