@@ -11,3 +11,4 @@ mod kernels;
 pub mod network;
 pub mod sampler;
 pub mod simd;
+mod tiles;

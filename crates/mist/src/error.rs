@@ -3,7 +3,7 @@
 use burn::tensor::TensorReadError;
 use mist_kernels::executor::ExecutorError;
 use mist_kernels::network::NetworkError;
-use mist_kernels::simd::IsaError;
+use mist_kernels::simd::{IsaError, PrecisionError};
 use safetensors::SafeTensorError;
 
 /// Every error of the library.
@@ -19,6 +19,9 @@ pub enum Error {
     /// The instruction set that the environment asks for.
     #[error(transparent)]
     Isa(#[from] IsaError),
+    /// The precision that the environment or the caller asks for.
+    #[error(transparent)]
+    Precision(#[from] PrecisionError),
     /// A parameter vector of the wrong length.
     #[error("the network has {expected} parameters, {actual} were given")]
     ParameterCount {
@@ -107,6 +110,7 @@ impl From<ExecutorError> for Error {
     fn from(error: ExecutorError) -> Self {
         match error {
             ExecutorError::Network(error) => Self::Network(error),
+            ExecutorError::Isa(error) => Self::Isa(error),
             error @ ExecutorError::Length { .. } => Self::Executor(error),
         }
     }

@@ -13,8 +13,8 @@ mod support;
 use burn::tensor::{DType, Device, Tensor};
 use mist::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
 use mist::networks::{
-    BlockStyle, DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, autoencoder,
-    classifier,
+    BlockStyle, DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, Precision,
+    autoencoder, classifier,
 };
 use mist_kernels::network::{Layer, Network, NormPlacement, Padding, ParameterRole, ResidualBlock};
 use support::{Golden, contract, family, golden_files};
@@ -46,6 +46,8 @@ fn weights(network: &Network, salt: u64) -> Vec<f32> {
 }
 
 fn module(golden: &Golden, network: Network, device: &Device) -> NetworkModule {
+    // PyTorch's numbers are f32, whatever this machine would choose.
+    Precision::F32.select().unwrap();
     if let Some(count) = golden.case["parameter_count"].as_u64() {
         assert_eq!(network.parameter_count() as u64, count, "{}", golden.name);
     }

@@ -33,7 +33,8 @@ fn batch(images: usize) -> Vec<f32> {
 fn config(order: StageOrder) -> LiftedConfig {
     LiftedConfig {
         order,
-        seeded_steps: 0,
+        seeded_steps: 2,
+        seeds_compete: true,
         keypoint_steps: 1,
         keypoint_rate: 2.0,
         moves_scale: true,

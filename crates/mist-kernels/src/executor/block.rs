@@ -7,9 +7,9 @@ use super::weights::PackedLayout;
 use crate::buffer::Buffer;
 use crate::kernels::elementwise::{AddRelu, Crop};
 use crate::kernels::norm::{ApplyNorm, Moments, SampleMoments, affine_form};
+use crate::kernels::on_load::OnLoad;
 use crate::kernels::padded;
 use crate::kernels::pool::MaxPool;
-use crate::kernels::winograd::OnLoad;
 use crate::simd::Isa;
 
 /// What every block of one call shares.

@@ -3,16 +3,19 @@
 use std::ops::Range;
 
 use super::program::Value;
+use super::tiled::{TiledLayer, Way};
 use crate::kernels::direct::DirectConvolution;
 use crate::kernels::elementwise::ChannelSums;
+use crate::kernels::on_load::OnLoad;
 use crate::kernels::outer::WeightGradient;
 use crate::kernels::run::RunPlan;
 use crate::kernels::winograd::{
-    OnLoad, PLACES, Tiling, WinogradConvolution, WinogradWeightGradient, transform_weight_gradient,
+    PLACES, Tiling, WinogradConvolution, WinogradWeightGradient, transform_weight_gradient,
     transform_weights,
 };
 use crate::network::Padding;
 use crate::simd::Isa;
+use crate::tiles::TileUnit;
 
 /// How the outputs are reached.
 enum Method {
@@ -20,6 +23,8 @@ enum Method {
     Direct { forward: RunPlan, backward: RunPlan },
     /// Forward and gradient tiling.
     Winograd { forward: Tiling, backward: Tiling },
+    /// In bf16.
+    Tiled(TiledLayer),
 }
 
 /// A convolution or up-convolution between two maps.
@@ -39,13 +44,13 @@ pub(super) struct ConvolutionLayer {
 const WINOGRAD_MIN_SIDE: usize = 4;
 
 impl ConvolutionLayer {
-    /// A 1x1 or 3x3 kernel; `offsets` of weight and bias in the flat parameters.
+    /// A 1x1 or 3x3 kernel; `offsets` of weight and bias in the flat parameters; f32 without tiles.
     pub fn new(
-        src: Value,
-        dst: Value,
+        [src, dst]: [Value; 2],
         kernel: usize,
         padding: Padding,
         offsets: [usize; 2],
+        tiles: Option<TileUnit>,
     ) -> Self {
         let frame = match (kernel, padding) {
             (3, Padding::Same) => 1,
@@ -53,7 +58,9 @@ impl ConvolutionLayer {
         };
         let back_frame = kernel - 1 - frame;
         let smallest = dst.side.height.min(dst.side.width);
-        let method = if kernel == 3 && smallest >= WINOGRAD_MIN_SIDE {
+        let method = if let Some(unit) = tiles {
+            Method::Tiled(TiledLayer::new(unit, [src, dst], kernel, frame))
+        } else if kernel == 3 && smallest >= WINOGRAD_MIN_SIDE {
             let tiling = |src, dst, frame| Tiling { src, dst, frame };
             Method::Winograd {
                 forward: tiling(src.side, dst.side, frame),
@@ -77,14 +84,18 @@ impl ConvolutionLayer {
     }
 
     /// A 2x2 up-convolution.
-    pub fn up(src: Value, dst: Value, offsets: [usize; 2]) -> Self {
-        Self {
-            src,
-            dst,
-            method: Method::Direct {
+    pub fn up([src, dst]: [Value; 2], offsets: [usize; 2], tiles: Option<TileUnit>) -> Self {
+        let method = match tiles {
+            Some(unit) => Method::Tiled(TiledLayer::up(unit, [src, dst])),
+            None => Method::Direct {
                 forward: RunPlan::up_convolution(src.side, dst.side),
                 backward: RunPlan::up_convolution_gradient(dst.side, src.side),
             },
+        };
+        Self {
+            src,
+            dst,
+            method,
             slabs: 4,
             input_first: true,
             weight_offset: offsets[0],
@@ -94,14 +105,7 @@ impl ConvolutionLayer {
 
     /// Whether it can apply a norm while it reads its source.
     pub fn normalises_on_load(&self) -> bool {
-        matches!(self.method, Method::Winograd { .. })
-    }
-
-    fn stored_slabs(&self) -> usize {
-        match self.method {
-            Method::Direct { .. } => self.slabs,
-            Method::Winograd { .. } => PLACES,
-        }
+        !matches!(self.method, Method::Direct { .. })
     }
 
     /// Values of the packed forward weights, bias included.
@@ -110,21 +114,32 @@ impl ConvolutionLayer {
     }
 
     fn weights_len(&self) -> usize {
-        self.stored_slabs() * self.src.channels * self.dst.side.channels
+        let slab_len = self.src.channels * self.dst.side.channels;
+        match &self.method {
+            Method::Direct { .. } => self.slabs * slab_len,
+            Method::Winograd { .. } => PLACES * slab_len,
+            Method::Tiled(layer) => layer.weights_len(),
+        }
     }
 
     /// Values of the packed weights for gradients of the input.
     pub fn backward_len(&self) -> usize {
-        self.stored_slabs() * self.dst.channels * self.src.side.channels
+        let slab_len = self.dst.channels * self.src.side.channels;
+        match &self.method {
+            Method::Direct { .. } => self.slabs * slab_len,
+            Method::Winograd { .. } => PLACES * slab_len,
+            Method::Tiled(layer) => layer.backward_len(),
+        }
     }
 
     /// Values of scratch that a pass needs.
     pub fn scratch_len(&self) -> usize {
-        match self.method {
+        match &self.method {
             Method::Direct { .. } => 0,
             Method::Winograd { forward, backward } => {
                 forward.scratch_len().max(backward.scratch_len())
             }
+            Method::Tiled(layer) => layer.scratch_len(),
         }
     }
 
@@ -140,6 +155,12 @@ impl ConvolutionLayer {
     /// Writes weights and bias in the order of the kernels.
     pub fn pack_forward(&self, parameters: &[f32], packed: &mut [f32]) {
         let (weights, bias) = packed.split_at_mut(self.weights_len());
+        bias[..self.dst.channels]
+            .copy_from_slice(&parameters[self.bias_offset..][..self.dst.channels]);
+        if let Method::Tiled(layer) = &self.method {
+            layer.pack_forward(&parameters[self.weight_offset..], weights);
+            return;
+        }
         let [input_step, output_step] = self.strides();
         let sizes = [self.src.channels, self.dst.side.channels];
         self.pack(weights, sizes, false, |slab, input, line| {
@@ -148,12 +169,14 @@ impl ConvolutionLayer {
                 *value = first[output * output_step];
             }
         });
-        bias[..self.dst.channels]
-            .copy_from_slice(&parameters[self.bias_offset..][..self.dst.channels]);
     }
 
     /// Writes the transposed weights that gradients of the input need.
     pub fn pack_backward(&self, parameters: &[f32], packed: &mut [f32]) {
+        if let Method::Tiled(layer) = &self.method {
+            layer.pack_backward(&parameters[self.weight_offset..], packed);
+            return;
+        }
         let [input_step, output_step] = self.strides();
         let sizes = [self.dst.channels, self.src.side.channels];
         self.pack(packed, sizes, true, |slab, output, line| {
@@ -179,13 +202,12 @@ impl ConvolutionLayer {
                 }
             }
         };
-        match self.method {
-            Method::Direct { .. } => fill(packed),
-            Method::Winograd { .. } => {
-                let mut slabs = vec![0.0; self.slabs * rows * columns];
-                fill(&mut slabs);
-                transform_weights(&slabs, packed, flipped);
-            }
+        if let Method::Winograd { .. } = self.method {
+            let mut slabs = vec![0.0; self.slabs * rows * columns];
+            fill(&mut slabs);
+            transform_weights(&slabs, packed, flipped);
+        } else {
+            fill(packed);
         }
     }
 
@@ -197,14 +219,23 @@ impl ConvolutionLayer {
     /// The gradients gathered in kernel order, as [`ConvolutionLayer::parameters`] lie.
     pub fn unpack_gradient(&self, packed: &[f32]) -> Vec<f32> {
         let (weights, bias) = packed.split_at(self.weights_len());
-        let columns = self.dst.side.channels;
-        let mut slabs = vec![0.0; self.slabs * self.src.channels * columns];
-        match self.method {
-            Method::Direct { .. } => slabs.copy_from_slice(weights),
-            Method::Winograd { .. } => transform_weight_gradient(weights, &mut slabs),
-        }
-        let [input_step, output_step] = self.strides();
         let mut gradients = vec![0.0; self.bias_offset - self.weight_offset];
+        match &self.method {
+            Method::Direct { .. } => self.unpack_slabs(weights, &mut gradients),
+            Method::Winograd { .. } => {
+                let mut slabs = vec![0.0; weights.len() / PLACES * self.slabs];
+                transform_weight_gradient(weights, &mut slabs);
+                self.unpack_slabs(&slabs, &mut gradients);
+            }
+            Method::Tiled(layer) => layer.unpack(weights, &mut gradients),
+        }
+        gradients.extend_from_slice(&bias[..self.dst.channels]);
+        gradients
+    }
+
+    fn unpack_slabs(&self, slabs: &[f32], gradients: &mut [f32]) {
+        let columns = self.dst.side.channels;
+        let [input_step, output_step] = self.strides();
         for (slab, rest) in slabs.chunks_exact(self.src.channels * columns).enumerate() {
             for (input, line) in rest.chunks_exact(columns).enumerate() {
                 let first = &mut gradients[input * input_step + slab..];
@@ -213,8 +244,6 @@ impl ConvolutionLayer {
                 }
             }
         }
-        gradients.extend_from_slice(&bias[..self.dst.channels]);
-        gradients
     }
 
     /// Runs the convolution over a block of samples.
@@ -260,6 +289,9 @@ impl ConvolutionLayer {
                     },
                 );
             },
+            Method::Tiled(layer) => {
+                layer.convolve(isa, Way::Forward { bias, relu }, pass, weights);
+            }
         }
     }
 
@@ -305,6 +337,7 @@ impl ConvolutionLayer {
                     },
                 );
             },
+            Method::Tiled(layer) => layer.convolve(isa, Way::Back { accumulate }, pass, packed),
         }
     }
 
@@ -351,6 +384,10 @@ impl ConvolutionLayer {
                         scratch,
                     },
                 ),
+                Method::Tiled(layer) => {
+                    let source = (src, on_load);
+                    layer.weight_gradient(isa, samples, source, gradient, weights, scratch);
+                }
             }
             isa.launch(
                 channels,

@@ -9,6 +9,7 @@ mod pixelwise;
 mod program;
 mod stem;
 mod store;
+mod tiled;
 mod way_back;
 mod weights;
 
@@ -25,7 +26,8 @@ use weights::PackedLayout;
 
 use crate::buffer::Buffer;
 use crate::network::{Network, NetworkError, Shape};
-use crate::simd::Isa;
+use crate::simd::{Isa, IsaError, Precision};
+use crate::tiles::TileUnit;
 
 /// Gradients of parameters are gathered in this many parts, whatever the number of threads.
 const GRADIENT_PARTS: usize = 4;
@@ -41,6 +43,9 @@ pub enum ExecutorError {
     /// The network cannot read this size.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// This machine lacks the instruction set.
+    #[error(transparent)]
+    Isa(#[from] IsaError),
     /// A slice of the wrong length.
     #[error("{what} should hold {expected} values, not {actual}")]
     Length {
@@ -106,12 +111,44 @@ impl Executor {
     /// Prepares a network for samples of one shape.
     ///
     /// # Errors
-    /// When the network cannot read them.
-    pub fn new(network: &Network, input: Shape, isa: Isa) -> Result<Self, ExecutorError> {
+    /// When the network cannot read them or this machine lacks the instruction set.
+    pub fn new(
+        network: &Network,
+        input: Shape,
+        isa: Isa,
+        precision: Precision,
+    ) -> Result<Self, ExecutorError> {
+        let isa = isa.checked()?;
+        Self::compile(network, input, isa, precision.tiles(isa))
+    }
+
+    /// Runs AMX instructions without asking whether they are there.
+    ///
+    /// # Errors
+    /// As [`Executor::new`].
+    ///
+    /// # Safety
+    /// AMX is present and permitted, or the caller handles the instructions itself when they trap.
+    #[doc(hidden)]
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    pub unsafe fn with_unchecked_amx(
+        network: &Network,
+        input: Shape,
+        isa: Isa,
+    ) -> Result<Self, ExecutorError> {
+        Self::compile(network, input, isa.checked()?, Some(TileUnit::Amx))
+    }
+
+    fn compile(
+        network: &Network,
+        input: Shape,
+        isa: Isa,
+        tiles: Option<TileUnit>,
+    ) -> Result<Self, ExecutorError> {
         network.validate()?;
         let output = network.output_shape(input)?;
         let stem = Stem::new(network, input);
-        let program = Program::compile(network, stem.layers, stem.output())?;
+        let program = Program::compile(network, stem.layers, stem.output(), tiles)?;
         Ok(Self {
             network: network.clone(),
             input,

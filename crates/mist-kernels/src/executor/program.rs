@@ -4,6 +4,7 @@ use super::convolution::ConvolutionLayer;
 use crate::kernels::padded;
 use crate::kernels::run::Side;
 use crate::network::{Layer, Network, NetworkError, NormPlacement, Padding, ResidualBlock, Shape};
+use crate::tiles::TileUnit;
 
 /// Index of a map.
 pub(super) type ValueId = usize;
@@ -95,13 +96,14 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Compiles the layers from `first_layer` on, which read a map of the given shape.
+    /// Compiles the layers from `first_layer` on, which read a map of the given shape; in f32 without tiles.
     pub fn compile(
         network: &Network,
         first_layer: usize,
         input: Shape,
+        tiles: Option<TileUnit>,
     ) -> Result<Self, NetworkError> {
-        let mut builder = Builder::new(input);
+        let mut builder = Builder::new(input, tiles);
         let mut specs = network.parameters().into_iter().map(|spec| spec.offset);
         let stem_norms = network.layers[..first_layer]
             .iter()
@@ -134,10 +136,11 @@ impl Program {
 
 struct Builder {
     program: Program,
+    tiles: Option<TileUnit>,
 }
 
 impl Builder {
-    fn new(input: Shape) -> Self {
+    fn new(input: Shape, tiles: Option<TileUnit>) -> Self {
         let program = Program {
             values: vec![Value::new(input)],
             steps: Vec::new(),
@@ -147,7 +150,7 @@ impl Builder {
             last_use: Vec::new(),
             deferred: Vec::new(),
         };
-        Self { program }
+        Self { program, tiles }
     }
 
     fn current(&self) -> ValueId {
@@ -183,8 +186,8 @@ impl Builder {
                 self.convolve(src, out, 3, padding, false, offset);
             }
             Layer::UpConv2 { .. } => {
-                let sides = (self.program.values[src], Value::new(out));
-                let layer = ConvolutionLayer::up(sides.0, sides.1, [offset(), offset()]);
+                let values = [self.program.values[src], Value::new(out)];
+                let layer = ConvolutionLayer::up(values, [offset(), offset()], self.tiles);
                 self.push_convolution(src, out, layer, false);
             }
             Layer::Norm => {
@@ -216,9 +219,9 @@ impl Builder {
         relu: bool,
         offset: &mut impl FnMut() -> usize,
     ) -> ValueId {
-        let from = self.program.values[src];
+        let values = [self.program.values[src], Value::new(out)];
         let offsets = [offset(), offset()];
-        let layer = ConvolutionLayer::new(from, Value::new(out), kernel, padding, offsets);
+        let layer = ConvolutionLayer::new(values, kernel, padding, offsets, self.tiles);
         self.push_convolution(src, out, layer, relu)
     }
 

@@ -6,9 +6,11 @@
 pub(crate) mod direct;
 pub(crate) mod elementwise;
 pub(crate) mod norm;
+pub(crate) mod on_load;
 pub(crate) mod outer;
 pub(crate) mod pool;
 pub(crate) mod run;
+pub(crate) mod tiled;
 pub(crate) mod winograd;
 
 /// Channels are padded to a multiple of this.

@@ -57,6 +57,31 @@ macro_rules! eight_lanes {
                 }
             }
             #[inline(always)]
+            unsafe fn round_bf16(self) -> Self {
+                Self(unsafe { _mm256_castsi256_ps(rounded(self.0)) })
+            }
+            #[inline(always)]
+            unsafe fn store_bf16(self, to: *mut u16) {
+                unsafe {
+                    let halves = _mm256_srli_epi32::<16>(rounded(self.0));
+                    // Packing works within halves of the register, whose results are then joined.
+                    let packed = _mm256_packus_epi32(halves, halves);
+                    let joined = _mm256_permute4x64_epi64::<0b1000>(packed);
+                    _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(joined));
+                }
+            }
+            #[inline(always)]
+            unsafe fn pair_bf16(self, high: Self) -> Self {
+                unsafe {
+                    let low = _mm256_srli_epi32::<16>(rounded(self.0));
+                    Self(_mm256_castsi256_ps(_mm256_or_si256(low, rounded(high.0))))
+                }
+            }
+            #[inline(always)]
+            unsafe fn transpose(from: *const f32, from_step: usize, to: *mut f32, to_step: usize) {
+                unsafe { transpose(from, from_step, to, to_step) }
+            }
+            #[inline(always)]
             unsafe fn sum(self) -> f32 {
                 unsafe {
                     let half = _mm_add_ps(
@@ -74,3 +99,49 @@ macro_rules! eight_lanes {
 
 eight_lanes!(Avx2F32x8, 6);
 eight_lanes!(Avx512F32x8, 12);
+
+/// As [`super::bf16::rounded_bits`].
+#[inline(always)]
+unsafe fn rounded(value: __m256) -> __m256i {
+    unsafe {
+        let bits = _mm256_castps_si256(value);
+        let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
+        let up = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+        let nan = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_UNORD_Q>(value, value));
+        let quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x0040_0000));
+        let whole = _mm256_blendv_epi8(up, quiet, nan);
+        _mm256_and_si256(whole, _mm256_set1_epi32(0xffff_0000_u32 as i32))
+    }
+}
+
+/// See [`Vector::transpose`].
+#[inline(always)]
+unsafe fn transpose(from: *const f32, from_step: usize, to: *mut f32, to_step: usize) {
+    unsafe {
+        let mut rows = [_mm256_setzero_ps(); 8];
+        for (index, row) in rows.iter_mut().enumerate() {
+            *row = _mm256_loadu_ps(from.add(index * from_step));
+        }
+        // Pairs of rows, then pairs of pairs, then halves of registers.
+        let mut pairs = rows;
+        for at in (0..8).step_by(2) {
+            pairs[at] = _mm256_unpacklo_ps(rows[at], rows[at + 1]);
+            pairs[at + 1] = _mm256_unpackhi_ps(rows[at], rows[at + 1]);
+        }
+        let mut fours = rows;
+        for at in (0..8).step_by(4) {
+            for half in 0..2 {
+                let (a, b) = (pairs[at + half], pairs[at + 2 + half]);
+                fours[at + 2 * half] = _mm256_shuffle_ps::<0x44>(a, b);
+                fours[at + 2 * half + 1] = _mm256_shuffle_ps::<0xee>(a, b);
+            }
+        }
+        for column in 0..4 {
+            let (near, far) = (fours[column], fours[4 + column]);
+            let low = _mm256_permute2f128_ps::<0x20>(near, far);
+            let high = _mm256_permute2f128_ps::<0x31>(near, far);
+            _mm256_storeu_ps(to.add(column * to_step), low);
+            _mm256_storeu_ps(to.add((column + 4) * to_step), high);
+        }
+    }
+}

@@ -16,13 +16,15 @@ pub enum Isa {
     Avx2,
     /// AVX-512 F and VL, 16 lanes.
     Avx512,
+    /// AVX-512 and AMX tiles for bf16.
+    Amx,
 }
 
 /// A wrong name, or an instruction set that this machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IsaError {
     /// No such name.
-    #[error("there is no instruction set `{0}`; the names are portable, avx2, avx512")]
+    #[error("there is no instruction set `{0}`; the names are portable, avx2, avx512, amx")]
     Unknown(String),
     /// Not on this machine.
     #[error("this machine does not have the instruction set `{0}`")]
@@ -34,7 +36,7 @@ impl Isa {
     pub const VARIABLE: &'static str = "MIST_ISA";
 
     /// All, slowest first.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Amx];
 
     /// Whether this machine can run it.
     pub fn is_present(self) -> bool {
@@ -50,6 +52,18 @@ impl Isa {
             }
             #[cfg(not(target_arch = "x86_64"))]
             Self::Avx2 | Self::Avx512 => false,
+            Self::Amx => Self::Avx512.is_present() && crate::tiles::amx_is_usable(),
+        }
+    }
+
+    /// Itself, if this machine can run it.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn checked(self) -> Result<Self, IsaError> {
+        match self.is_present() {
+            true => Ok(self),
+            false => Err(IsaError::Absent(self)),
         }
     }
 
@@ -67,14 +81,7 @@ impl Isa {
         static SELECTED: OnceLock<Result<Isa, IsaError>> = OnceLock::new();
         SELECTED
             .get_or_init(|| match std::env::var(Self::VARIABLE) {
-                Ok(name) if !name.is_empty() => {
-                    let isa: Self = name.parse()?;
-                    if isa.is_present() {
-                        Ok(isa)
-                    } else {
-                        Err(IsaError::Absent(isa))
-                    }
-                }
+                Ok(name) if !name.is_empty() => name.parse::<Self>()?.checked(),
                 _ => Ok(Self::best()),
             })
             .clone()
@@ -103,10 +110,12 @@ impl Isa {
             unsafe fn avx2<K: Kernel>(kernel: K) {
                 unsafe { kernel.run::<Avx2F32x8>() }
             }
-            // SAFETY: `selected` and the tests only hand out instruction sets that are present.
+            // SAFETY: executors only accept instruction sets that are present.
             match self {
-                Self::Avx512 if channels.is_multiple_of(16) => return unsafe { sixteen(kernel) },
-                Self::Avx512 => return unsafe { eight(kernel) },
+                Self::Avx512 | Self::Amx if channels.is_multiple_of(16) => {
+                    return unsafe { sixteen(kernel) };
+                }
+                Self::Avx512 | Self::Amx => return unsafe { eight(kernel) },
                 Self::Avx2 => return unsafe { avx2(kernel) },
                 Self::Portable => {}
             }
@@ -134,6 +143,7 @@ impl fmt::Display for Isa {
             Self::Portable => "portable",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
+            Self::Amx => "amx",
         })
     }
 }

@@ -7,11 +7,14 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub(crate) mod bf16;
 mod isa;
 mod peak;
 mod portable;
+mod precision;
 
 pub use isa::{Isa, IsaError};
+pub use precision::{Precision, PrecisionError};
 
 /// A register of f32 lanes.
 ///
@@ -36,7 +39,63 @@ pub(crate) trait Vector: Copy {
     /// `self` where `mask` is positive, else zero.
     unsafe fn where_positive(self, mask: Self) -> Self;
     unsafe fn sum(self) -> f32;
+
+    /// The lanes rounded to bf16.
+    #[inline(always)]
+    unsafe fn round_bf16(self) -> Self {
+        let mut lanes = [0.0; MOST_LANES];
+        // SAFETY: a vector fits into the array.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            for value in &mut lanes[..Self::LANES] {
+                *value = f32::from_bits(bf16::rounded_bits(*value));
+            }
+            Self::load(lanes.as_ptr())
+        }
+    }
+
+    /// Writes the lanes rounded to bf16.
+    #[inline(always)]
+    unsafe fn store_bf16(self, to: *mut u16) {
+        let mut lanes = [0.0; MOST_LANES];
+        // SAFETY: a vector fits into the array, and `to` holds its lanes.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            for (lane, value) in lanes[..Self::LANES].iter().enumerate() {
+                *to.add(lane) = (bf16::rounded_bits(*value) >> 16) as u16;
+            }
+        }
+    }
+
+    /// Rounds to bf16: these lanes in the lower halves of the result, those of `high` in the upper ones.
+    #[inline(always)]
+    unsafe fn pair_bf16(self, high: Self) -> Self {
+        let [mut low_lanes, mut high_lanes] = [[0.0; MOST_LANES]; 2];
+        // SAFETY: vectors fit into the arrays.
+        unsafe {
+            self.store(low_lanes.as_mut_ptr());
+            high.store(high_lanes.as_mut_ptr());
+            for (low, &high) in low_lanes.iter_mut().zip(&high_lanes) {
+                *low = f32::from_bits(bf16::pair(*low, high));
+            }
+            Self::load(low_lanes.as_ptr())
+        }
+    }
+
+    /// Transposes a square of lanes whose rows are `step` values apart.
+    #[inline(always)]
+    unsafe fn transpose(from: *const f32, from_step: usize, to: *mut f32, to_step: usize) {
+        for row in 0..Self::LANES {
+            for column in 0..Self::LANES {
+                // SAFETY: the caller's squares have this side.
+                unsafe { *to.add(column * to_step + row) = *from.add(row * from_step + column) };
+            }
+        }
+    }
 }
+
+/// Lanes of the widest vector.
+const MOST_LANES: usize = 16;
 
 /// Work that is the same on every instruction set.
 pub(crate) trait Kernel {

@@ -36,7 +36,7 @@ impl Isa {
     /// Billions of f32 operations per second on all of rayon's threads, measured now, the best of three tries.
     pub fn measured_peak_gflops(self) -> f64 {
         let lanes = match self {
-            Self::Avx512 => 16,
+            Self::Avx512 | Self::Amx => 16,
             Self::Avx2 | Self::Portable => 8,
         };
         let threads = rayon::current_num_threads();

@@ -36,6 +36,9 @@ pub struct LiftedConfig {
     /// Steps of the training whose keypoints start from [`cover`](crate::extract::cover) instead of E_K(H(I)), which
     /// knows nothing yet, and stay there; 0 is the paper's way.
     pub seeded_steps: u64,
+    /// Whether those seeds go on to compete with E_K(H(I)) afterwards: of the two starts, each image takes the one that
+    /// its task loss prefers.
+    pub seeds_compete: bool,
     /// Gradient steps on the keypoints.
     pub keypoint_steps: usize,
     /// Their size, on one image's own loss.
@@ -58,6 +61,7 @@ impl LiftedConfig {
         Self {
             order: StageOrder::KeypointsFirst,
             seeded_steps: 0,
+            seeds_compete: false,
             keypoint_steps: 2,
             keypoint_rate: 312.5,
             moves_scale: false,

@@ -52,18 +52,7 @@ impl LiftedConfig {
         let heatmaps = heatmap.forward(images.clone(), InputStatistics::Batch)?;
         let plain = heatmaps.clone().detach().inner();
         let seeded = progress.step < self.seeded_steps;
-        let found = if seeded {
-            let config = model.config();
-            let (instances, box_px) = (config.extractor.instances, config.geometry.base_box_px);
-            cover(images.clone().inner(), instances, box_px)?
-        } else {
-            keypoints_of(
-                model
-                    .config()
-                    .extractor
-                    .extract(plain.clone(), model.heatmap.levels())?,
-            )
-        };
+        let found = self.starts(trainee, &images, plain.clone(), task, seeded)?;
         let anchors = keypoints::to_tensor(&found, &images.device())?;
         let (moved, task_losses) = match self.order {
             _ if seeded => {
@@ -104,6 +93,54 @@ impl LiftedConfig {
             found,
             moved,
         })
+    }
+
+    /// Where the keypoints start.
+    fn starts(
+        &self,
+        trainee: &Trainee,
+        images: &Tensor<4>,
+        heatmaps: Tensor<4>,
+        task: &impl Task,
+        seeded: bool,
+    ) -> Result<Vec<Vec<Keypoint>>, Error> {
+        let model = &trainee.model;
+        let config = model.config();
+        let seeds = || {
+            let (instances, box_px) = (config.extractor.instances, config.geometry.base_box_px);
+            cover(images.clone().inner(), instances, box_px)
+        };
+        if seeded {
+            return seeds();
+        }
+        let extracted = config.extractor.extract(heatmaps, model.heatmap.levels())?;
+        let without_score = |image: Vec<ScoredKeypoint>| image.into_iter().map(|p| p.keypoint);
+        let own: Vec<Vec<_>> = extracted
+            .into_iter()
+            .map(|image| without_score(image).collect())
+            .collect();
+        if !self.seeds_compete {
+            return Ok(own);
+        }
+        let seeds = seeds()?;
+        let frozen = model.task.frozen();
+        let losses = |starts: &[Vec<Keypoint>]| -> Result<Vec<f32>, Error> {
+            let points = keypoints::to_tensor(starts, &images.device())?;
+            let losses = self.task_losses(trainee, &frozen, images, points, task)?;
+            Ok(losses.inner().try_into_vec_as::<f32>()?)
+        };
+        let (own_losses, seed_losses) = (losses(&own)?, losses(&seeds)?);
+        let losses = own_losses.into_iter().zip(seed_losses);
+        Ok(own
+            .into_iter()
+            .zip(seeds)
+            .zip(losses)
+            .map(
+                |((own, seed), (own_loss, seed_loss))| {
+                    if seed_loss < own_loss { seed } else { own }
+                },
+            )
+            .collect())
     }
 
     /// Moves the keypoints down their own image's loss; the networks stay as they are.
@@ -195,10 +232,4 @@ impl LiftedConfig {
         trainee.observe(images.clone());
         Ok(loss.inner().into_scalar())
     }
-}
-
-fn keypoints_of(found: Vec<Vec<ScoredKeypoint>>) -> Vec<Vec<Keypoint>> {
-    let without_score =
-        |found: Vec<ScoredKeypoint>| found.into_iter().map(|f| f.keypoint).collect();
-    found.into_iter().map(without_score).collect()
 }

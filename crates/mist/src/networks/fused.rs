@@ -13,7 +13,7 @@ use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_e
 use burn::tensor::{Tensor, TensorData};
 use mist_kernels::executor::{Executor, ExecutorError, InputStatistics, Tape, Wanted};
 use mist_kernels::network::{Network, Shape};
-use mist_kernels::simd::Isa;
+use mist_kernels::simd::{Isa, Precision};
 
 use crate::Error;
 
@@ -197,7 +197,8 @@ impl Executors {
         if let Some((_, executor)) = known.iter().find(|(known, _)| *known == shape) {
             return Ok(Arc::clone(executor));
         }
-        let executor = Arc::new(Executor::new(network, shape, Isa::selected()?)?);
+        let (isa, precision) = (Isa::selected()?, Precision::selected()?);
+        let executor = Arc::new(Executor::new(network, shape, isa, precision)?);
         if known.len() == Self::MOST {
             known.remove(0);
         }

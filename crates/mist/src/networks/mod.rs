@@ -17,6 +17,8 @@ pub use autoencoder::autoencoder;
 pub use classifier::classifier;
 pub use detector::DetectorConfig;
 pub use encoder::EncoderConfig;
+/// What convolutions on the CPU multiply; [`Precision::select`] sets it for the whole process.
+pub use mist_kernels::simd::Precision;
 pub use module::{InputStatistics, NetworkModule};
 pub use style::BlockStyle;
 pub(crate) use weights::refuse_unknown;

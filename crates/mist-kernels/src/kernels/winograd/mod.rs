@@ -12,6 +12,7 @@ pub(crate) use weights::{transform_weight_gradient, transform_weights};
 use tiles::{Finish, Source, transform_gradient};
 
 use super::direct::Rows;
+use super::on_load::OnLoad;
 use super::outer::Products;
 use super::run::{Side, Tap};
 use crate::simd::{Kernel, Vector};
@@ -82,14 +83,6 @@ struct Outputs {
     rows: usize,
     columns: usize,
     corner: usize,
-}
-
-/// A norm, and perhaps a rectifier, applied to a source while it is read.
-#[derive(Clone, Copy)]
-pub(crate) struct OnLoad<'a> {
-    /// Per sample all factors, then all offsets.
-    pub affine: &'a [f32],
-    pub relu: bool,
 }
 
 /// `dst = src * weights + bias`.

@@ -1,6 +1,7 @@
 //! Tiles of maps between the pixel domain and the transformed one.
 
-use super::{OnLoad, Outputs, PATCH, TILE, Tiling};
+use super::{Outputs, PATCH, TILE, Tiling};
+use crate::kernels::on_load::OnLoad;
 use crate::simd::Vector;
 
 /// A map as a convolution reads it.

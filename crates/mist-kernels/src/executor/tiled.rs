@@ -1,0 +1,300 @@
+//! A convolution on tiles: which products it is made of, and where its weights stand in them.
+
+use super::convolution::Pass;
+use super::program::Value;
+use crate::kernels::on_load::OnLoad;
+use crate::kernels::tiled::{
+    Pixels, Plane, TileConvolution, TileWeightGradient, gradient_at, pack,
+};
+use crate::simd::Isa;
+use crate::tiles::{TileUnit, launch_on};
+
+/// How the layer is seen as a convolution of stride 1.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// As it is.
+    Window,
+    /// An up-convolution: one tap whose outputs are squares of pixels.
+    Squares,
+    /// One tap between whole maps: on tiny ones most taps of a window would meet zeros only.
+    Whole,
+}
+
+/// Maps with at most this many pairs of a source and an output pixel are taken as a whole.
+const WHOLE_PAIRS: usize = 16;
+
+/// Weights that belong to neighbouring channels of a map.
+struct Run {
+    /// Where the channels begin in a pixel of the products.
+    first: usize,
+    /// The first channel's weight among the layer's.
+    weight: usize,
+}
+
+/// The products of a layer and of its gradients.
+pub(super) struct TiledLayer {
+    unit: TileUnit,
+    form: Form,
+    src: Value,
+    dst: Value,
+    kernel: usize,
+    frame: usize,
+    /// With residues: a rectifier should open as it does in f32.
+    forward: Plane,
+    /// Without: gradients may be rounded, they open nothing.
+    backward: Plane,
+}
+
+impl TiledLayer {
+    pub fn new(unit: TileUnit, values: [Value; 2], kernel: usize, frame: usize) -> Self {
+        let [from, to] = values.map(|value| value.side.height * value.side.width);
+        let form = match kernel > 1 && from * to <= WHOLE_PAIRS {
+            true => Form::Whole,
+            false => Form::Window,
+        };
+        Self::of_form(unit, form, values, kernel, frame)
+    }
+
+    /// A 2x2 up-convolution.
+    pub fn up(unit: TileUnit, values: [Value; 2]) -> Self {
+        Self::of_form(unit, Form::Squares, values, 2, 0)
+    }
+
+    fn of_form(
+        unit: TileUnit,
+        form: Form,
+        [src, dst]: [Value; 2],
+        kernel: usize,
+        frame: usize,
+    ) -> Self {
+        let plane = |src, dst, kernel, frame| Plane {
+            src,
+            dst,
+            kernel,
+            frame,
+            residues: true,
+        };
+        let (from, to) = (src.side, dst.side);
+        let forward = match form {
+            Form::Window => plane(Pixels::single(from), Pixels::single(to), kernel, frame),
+            Form::Squares => plane(Pixels::single(from), Pixels::squares(to), 1, 0),
+            Form::Whole => plane(Pixels::whole(from), Pixels::whole(to), 1, 0),
+        };
+        Self {
+            unit,
+            form,
+            src,
+            dst,
+            kernel,
+            frame,
+            forward,
+            backward: forward.reversed(),
+        }
+    }
+
+    /// Values of the packed weights or of their gradients: they share a layout.
+    pub fn weights_len(&self) -> usize {
+        self.forward.weights_len().max(self.forward.gradient_len())
+    }
+
+    pub fn backward_len(&self) -> usize {
+        self.backward.weights_len()
+    }
+
+    pub fn scratch_len(&self) -> usize {
+        self.forward
+            .scratch_len()
+            .max(self.backward.scratch_len())
+            .max(self.forward.gradient_scratch_len())
+    }
+
+    /// Distances in the flat weights between neighbouring inputs and between neighbouring outputs.
+    fn steps(&self) -> [usize; 2] {
+        let slabs = self.kernel * self.kernel;
+        match self.form {
+            Form::Squares => [self.dst.channels * slabs, slabs],
+            Form::Window | Form::Whole => [slabs, self.src.channels * slabs],
+        }
+    }
+
+    /// The weights that join an input of the products with outputs, as runs over the layer's outputs.
+    fn runs_over_outputs(&self, tap: usize, input: usize) -> Vec<Run> {
+        let (pixel, input) = (
+            input / self.src.side.channels,
+            input % self.src.side.channels,
+        );
+        if input >= self.src.channels {
+            return Vec::new();
+        }
+        let runs = (0..self.output_pixels()).filter_map(|output| {
+            Some(Run {
+                first: output * self.dst.side.channels,
+                weight: self.slab(tap, pixel, output)? + input * self.steps()[0],
+            })
+        });
+        runs.collect()
+    }
+
+    /// The weights that join an output of the products with inputs, as runs over the layer's inputs.
+    fn runs_over_inputs(&self, tap: usize, output: usize) -> Vec<Run> {
+        let (pixel, output) = (
+            output / self.dst.side.channels,
+            output % self.dst.side.channels,
+        );
+        if output >= self.dst.channels {
+            return Vec::new();
+        }
+        let runs = (0..self.input_pixels()).filter_map(|input| {
+            Some(Run {
+                first: input * self.src.side.channels,
+                weight: self.slab(tap, input, pixel)? + output * self.steps()[1],
+            })
+        });
+        runs.collect()
+    }
+
+    /// Pixels of the map in a pixel of the source, and in one of the outputs.
+    fn input_pixels(&self) -> usize {
+        self.forward.src.channels() / self.src.side.channels
+    }
+
+    fn output_pixels(&self) -> usize {
+        self.forward.dst.channels() / self.dst.side.channels
+    }
+
+    /// The slab of the kernel that joins two pixels within pixels of the products.
+    fn slab(&self, tap: usize, input: usize, output: usize) -> Option<usize> {
+        match self.form {
+            Form::Window => Some(tap),
+            Form::Squares => Some(output),
+            Form::Whole => self.tap_between(input, output),
+        }
+    }
+
+    /// The tap through which an output pixel sees a source pixel.
+    fn tap_between(&self, source: usize, output: usize) -> Option<usize> {
+        let along = |source: usize, output: usize| {
+            let distance = (source + self.frame).checked_sub(output)?;
+            (distance < self.kernel).then_some(distance)
+        };
+        let (from, to) = (self.src.side.width, self.dst.side.width);
+        let row = along(source / from, output / to)?;
+        let column = along(source % from, output % to)?;
+        Some(row * self.kernel + column)
+    }
+
+    /// Writes the layer's weights, which come first, in the order of the products.
+    pub fn pack_forward(&self, weights: &[f32], packed: &mut [f32]) {
+        let packed = &mut packed[..self.forward.weights_len()];
+        let step = self.steps()[1];
+        pack(self.forward, packed, |tap, input, line| {
+            for Run { first, weight } in self.runs_over_outputs(tap, input) {
+                let values = weights[weight..].iter().step_by(step);
+                for (slot, value) in line[first..][..self.dst.channels].iter_mut().zip(values) {
+                    *slot = *value;
+                }
+            }
+        });
+    }
+
+    /// The same transposed, with the taps in reverse.
+    pub fn pack_backward(&self, weights: &[f32], packed: &mut [f32]) {
+        let last = self.forward.kernel * self.forward.kernel - 1;
+        let step = self.steps()[0];
+        pack(self.backward, packed, |tap, output, line| {
+            for Run { first, weight } in self.runs_over_inputs(last - tap, output) {
+                let values = weights[weight..].iter().step_by(step);
+                for (slot, value) in line[first..][..self.src.channels].iter_mut().zip(values) {
+                    *slot = *value;
+                }
+            }
+        });
+    }
+
+    /// Adds the gradients that were gathered; a weight may stand at several places.
+    pub fn unpack(&self, packed: &[f32], gradients: &mut [f32]) {
+        let (plane, step) = (self.forward, self.steps()[1]);
+        for tap in 0..plane.kernel * plane.kernel {
+            for input in 0..plane.src.channels() {
+                for Run { first, weight } in self.runs_over_outputs(tap, input) {
+                    let sums = gradients[weight..].iter_mut().step_by(step);
+                    for (output, sum) in sums.take(self.dst.channels).enumerate() {
+                        *sum += packed[gradient_at(plane, tap, input, first + output)];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs the products of one way over a block of samples.
+    pub fn convolve(&self, isa: Isa, way: Way<'_>, pass: Pass<'_>, weights: &[f32]) {
+        let (plane, bias, relu, accumulate) = match way {
+            Way::Forward { bias, relu } => (self.forward, Some(bias), relu, false),
+            Way::Back { accumulate } => (self.backward, None, false, accumulate),
+        };
+        let Pass {
+            samples,
+            from,
+            on_load,
+            to,
+            scratch,
+        } = pass;
+        // SAFETY: planes only name pixels of these two maps, whose buffers hold `samples` of them.
+        unsafe {
+            launch_on!(
+                self.unit,
+                isa,
+                self.src.side.channels | self.dst.side.channels,
+                TileConvolution {
+                    plane,
+                    samples,
+                    src: from,
+                    on_load,
+                    dst: to,
+                    weights,
+                    bias,
+                    relu,
+                    accumulate,
+                    scratch,
+                }
+            );
+        }
+    }
+
+    /// Adds the gradient of the weights.
+    pub fn weight_gradient(
+        &self,
+        isa: Isa,
+        samples: usize,
+        (src, on_load): (&[f32], Option<OnLoad<'_>>),
+        gradient: &[f32],
+        weights: &mut [f32],
+        scratch: &mut [f32],
+    ) {
+        // SAFETY: as in `convolve`.
+        unsafe {
+            launch_on!(
+                self.unit,
+                isa,
+                self.src.side.channels | self.dst.side.channels,
+                TileWeightGradient {
+                    plane: self.forward,
+                    samples,
+                    src,
+                    on_load,
+                    gradient,
+                    weights,
+                    scratch,
+                }
+            );
+        }
+    }
+}
+
+/// Which products.
+pub(super) enum Way<'a> {
+    /// The layer's outputs.
+    Forward { bias: &'a [f32], relu: bool },
+    /// The gradient of its source.
+    Back { accumulate: bool },
+}
