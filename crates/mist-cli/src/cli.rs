@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use mist::device::Compute;
+use mist::networks::Precision;
 use mist_data::{SceneKind, Split};
 
 use crate::commands::Workload;
@@ -36,6 +37,8 @@ pub enum Command {
     Detect(Detect),
     /// Write a run's model as safetensors and JSON, to keep or to share.
     Export(Export),
+    /// The paper's tables and figures: runs what is missing, then shows ours beside the paper's.
+    Reproduce(Reproduce),
     /// Measure this machine.
     Bench(Bench),
     /// Print a shell completion script.
@@ -143,6 +146,8 @@ pub struct Train {
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,
+    #[command(flatten)]
+    pub precision: PrecisionChoice,
     /// Save and stop after this time, such as 90s, 30m or 2h; --resume goes on.
     #[arg(long, value_parser = duration)]
     pub budget: Option<Duration>,
@@ -183,6 +188,8 @@ pub struct Eval {
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,
+    #[command(flatten)]
+    pub precision: PrecisionChoice,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -226,6 +233,8 @@ pub struct Detect {
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,
+    #[command(flatten)]
+    pub precision: PrecisionChoice,
 }
 
 /// How detections are written.
@@ -239,6 +248,69 @@ pub enum DetectionFormat {
     Coco,
 }
 
+/// What to reproduce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Work {
+    /// Weakly supervised MNIST-hard.
+    Table2,
+    /// Three digits.
+    Table3,
+    /// Sensitivity to K.
+    Table5,
+    /// Harder scenes of our own.
+    Beyond,
+    /// Every table.
+    Tables,
+    /// Convergence curves.
+    Figures,
+    /// Everything.
+    All,
+}
+
+impl Work {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table2 => "table2",
+            Self::Table3 => "table3",
+            Self::Table5 => "table5",
+            Self::Beyond => "beyond",
+            Self::Tables => "tables",
+            Self::Figures => "figures",
+            Self::All => "all",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Reproduce {
+    /// Which part of the paper.
+    #[arg(value_enum)]
+    pub work: Work,
+    /// Show what is recorded; train nothing.
+    #[arg(long)]
+    pub recorded: bool,
+    /// Where result files are.
+    #[arg(long, default_value = "results", value_hint = ValueHint::DirPath)]
+    pub results: PathBuf,
+    /// Where figures go.
+    #[arg(long, default_value = "docs/images", value_hint = ValueHint::DirPath)]
+    pub figures: PathBuf,
+    /// Test scenes of an experiment.
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: u64,
+    /// Stop each training after this time; the next call goes on.
+    #[arg(long, value_parser = duration)]
+    pub budget: Option<Duration>,
+    /// auto, cpu, wgpu or cuda.
+    #[arg(long, default_value_t = Compute::Cpu)]
+    pub device: Compute,
+    #[command(flatten)]
+    pub precision: PrecisionChoice,
+    #[command(flatten)]
+    pub place: DataPlace,
+}
+
 #[derive(Debug, Args)]
 pub struct Export {
     /// A run directory.
@@ -250,6 +322,24 @@ pub struct Export {
     /// Take the newest weights of the run, not the best on its validation scenes.
     #[arg(long)]
     pub last: bool,
+}
+
+/// How convolutions are computed on the CPU.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct PrecisionChoice {
+    /// auto, bf16 or f32, instead of $MIST_PRECISION; auto is bf16 where the processor has AMX.
+    #[arg(long)]
+    precision: Option<Precision>,
+}
+
+impl PrecisionChoice {
+    /// Makes it the choice of this process.
+    pub fn select(self) -> anyhow::Result<()> {
+        if let Some(precision) = self.precision {
+            precision.select()?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug, Args)]
@@ -266,6 +356,8 @@ pub struct Bench {
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,
+    #[command(flatten)]
+    pub precision: PrecisionChoice,
     /// Run PyTorch beside, round by round; `scripts/setup-python.sh` sets it up.
     #[arg(long)]
     pub against_pytorch: bool,

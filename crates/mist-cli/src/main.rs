@@ -6,13 +6,16 @@ mod commands;
 mod detections;
 mod evaluation;
 mod exit;
+mod figures;
 mod machine;
 mod models;
 mod notes;
+mod plot;
 mod recipe;
 mod results;
 mod run;
 mod stdout;
+mod tables;
 mod training;
 
 use std::process::ExitCode;

@@ -19,6 +19,7 @@ const ZOOM: usize = 3;
 
 /// Prints what is found in each image.
 pub fn run(command: &Detect, say: Say) -> Result<()> {
+    command.precision.select()?;
     let device = command.device.device()?;
     let loaded = models::load(&command.model, Choice::Best, &device)?;
     let model = match command.instances {

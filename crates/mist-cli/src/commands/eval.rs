@@ -15,6 +15,7 @@ use crate::{batches, evaluation, stdout};
 
 /// Judges a model and prints its metrics with 95% intervals.
 pub fn run(command: &Eval, say: Say) -> Result<()> {
+    command.precision.select()?;
     let device = command.device.device()?;
     let choice = if command.last {
         Choice::Last

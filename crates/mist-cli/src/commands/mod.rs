@@ -7,6 +7,7 @@ mod demo;
 mod detect;
 mod eval;
 mod export;
+mod reproduce;
 mod train;
 
 pub use bench::Workload;
@@ -26,6 +27,7 @@ pub fn run(arguments: Cli) -> Result<()> {
         Command::Bench(command) => bench::run(&command, say),
         Command::Train(command) => train::run(&command, say),
         Command::Detect(command) => detect::run(&command, say),
+        Command::Reproduce(command) => reproduce::run(&command, say),
         Command::Export(command) => export::run(&command),
         Command::Eval(command) => eval::run(&command, say),
         Command::Completions { shell } => completions::run(shell),

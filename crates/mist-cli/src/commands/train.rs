@@ -12,6 +12,7 @@ use crate::training::{Conditions, End, check, train};
 
 /// Trains and prints the run's directory.
 pub fn run(command: &Train, say: Say) -> Result<()> {
+    command.precision.select()?;
     let run = if command.resume {
         existing(command)?
     } else {

@@ -29,7 +29,7 @@ pub fn run(
     let isa = Isa::selected()?;
     let peaks = Peaks {
         f32_gflops: isa.measured_peak_gflops(),
-        amx_gflops: None,
+        amx_gflops: isa.measured_tile_peak_gflops(),
     };
     say.line(format_args!(
         "{isa}: {:.0} GFLOP/s at most",

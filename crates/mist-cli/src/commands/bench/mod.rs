@@ -28,6 +28,7 @@ pub fn run(command: &Bench, say: Say) -> Result<()> {
     } else {
         command.workloads.clone()
     };
+    command.precision.select()?;
     let device = command.device.device()?;
     let (json, lines) = if command.scaling {
         let curves = scaling::measure(&device, command.rounds, say)?;

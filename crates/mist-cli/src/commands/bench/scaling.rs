@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::timing::median_secs;
 use super::workloads::official_model;
 use crate::commands::Say;
+use crate::plot::{Chart, Series, figure};
 
 /// Milliseconds per image along one axis.
 #[derive(Debug, Serialize)]
@@ -84,64 +85,36 @@ pub fn to_lines(curves: &[Curve]) -> String {
     lines
 }
 
-const PANEL_PX: f64 = 300.0;
-const MARGIN_PX: f64 = 50.0;
-
-/// One panel per curve, both axes logarithmic: what is linear has slope one.
+/// One chart per curve, both axes logarithmic, beside what would be proportional.
 pub fn to_svg(curves: &[Curve]) -> String {
-    let width = (PANEL_PX + MARGIN_PX) * curves.len() as f64 + MARGIN_PX;
-    let height = PANEL_PX + 2.0 * MARGIN_PX;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
-    );
-    for (index, curve) in curves.iter().enumerate() {
-        let left = MARGIN_PX + index as f64 * (PANEL_PX + MARGIN_PX);
-        svg += &panel(curve, left);
-    }
-    svg + "</svg>\n"
-}
-
-fn panel(curve: &Curve, left: f64) -> String {
-    let range = |value: &dyn Fn(&Point) -> f64| {
-        let logs = curve.points.iter().map(|point| value(point).log10());
-        let (low, high) = logs.fold((f64::MAX, f64::MIN), |(low, high), log| {
-            (low.min(log), high.max(log))
-        });
-        (low - 0.1, high + 0.1)
+    let chart = |curve: &Curve| {
+        let points = curve.points.iter();
+        let measured: Vec<_> = points
+            .map(|point| (point.amount, point.ms_per_image))
+            .collect();
+        let first = measured.first().copied().unwrap_or((1.0, 1.0));
+        let line = |&(amount, _): &(f64, f64)| (amount, first.1 * amount / first.0);
+        let proportional = measured.iter().map(line).collect();
+        let series = |name: &str, points, faint| Series {
+            name: name.to_owned(),
+            points,
+            faint,
+        };
+        Chart {
+            title: curve.axis.to_owned(),
+            x_label: match curve.axis {
+                "image side" => "pixels".to_owned(),
+                axis => axis.to_owned(),
+            },
+            y_label: "ms per image".to_owned(),
+            log_x: true,
+            log_y: true,
+            series: vec![
+                series("measured", measured, false),
+                series("proportional", proportional, true),
+            ],
+        }
     };
-    let (x_low, x_high) = range(&|point| point.amount);
-    let (y_low, y_high) = range(&|point| point.ms_per_image);
-    // The same scale on both axes makes slopes visible.
-    let span = (x_high - x_low).max(y_high - y_low).max(1.0);
-    let x = |amount: f64| left + (amount.log10() - x_low) / span * PANEL_PX;
-    let y = |ms: f64| MARGIN_PX + PANEL_PX - (ms.log10() - y_low) / span * PANEL_PX;
-    let bottom = MARGIN_PX + PANEL_PX;
-    let mut svg = format!(
-        "<rect x=\"{left}\" y=\"{MARGIN_PX}\" width=\"{PANEL_PX}\" height=\"{PANEL_PX}\" fill=\"none\" stroke=\"#999\"/>\n\
-         <text x=\"{left}\" y=\"{}\">{}: ms per image, both axes logarithmic</text>\n",
-        MARGIN_PX - 10.0,
-        curve.axis
-    );
-    let coordinates: Vec<String> = curve
-        .points
-        .iter()
-        .map(|point| format!("{:.1},{:.1}", x(point.amount), y(point.ms_per_image)))
-        .collect();
-    svg += &format!(
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"#1f6fb4\" stroke-width=\"2\"/>\n",
-        coordinates.join(" ")
-    );
-    for point in &curve.points {
-        let (cx, cy) = (x(point.amount), y(point.ms_per_image));
-        svg += &format!(
-            "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3\" fill=\"#1f6fb4\"/>\n<text x=\"{cx:.1}\" y=\"{:.1}\" \
-             text-anchor=\"middle\">{}</text>\n<text x=\"{cx:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#555\">{:.1}</text>\n",
-            bottom + 16.0,
-            point.value,
-            cy - 8.0,
-            point.ms_per_image
-        );
-    }
-    svg
+    let charts: Vec<Chart> = curves.iter().map(chart).collect();
+    figure(&charts, charts.len())
 }

@@ -1,0 +1,106 @@
+//! `mist reproduce`: the paper's tables and figures, ours beside its.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use super::{Say, eval, train};
+use crate::cli::{DataPlace, Eval, Reproduce, Train, Work};
+use crate::results::ResultFile;
+use crate::run::directory::RunDirectory;
+use crate::run::whole_file;
+use crate::tables::{TABLES, Table, read_results};
+use crate::{figures, stdout};
+
+/// Experiments whose convergence is drawn.
+const CONVERGENCE: &[&str] = &["mnist-hard-classify", "mnist-hard-official"];
+
+/// Runs what is missing, then prints tables or writes figures.
+pub fn run(command: &Reproduce, say: Say) -> Result<()> {
+    let tables: Vec<&Table> = TABLES
+        .iter()
+        .filter(|table| {
+            matches!(command.work, Work::Tables | Work::All) || command.work.name() == table.name
+        })
+        .collect();
+    let mut results = read_results(&command.results)?;
+    if !command.recorded {
+        let mut experiments: Vec<&str> = tables
+            .iter()
+            .flat_map(|table| table.experiments())
+            .collect();
+        if matches!(command.work, Work::Figures | Work::All) {
+            experiments.extend(CONVERGENCE);
+        }
+        experiments.sort_unstable();
+        experiments.dedup();
+        for experiment in experiments {
+            if !results.iter().any(|result| result.experiment == experiment) {
+                run_experiment(experiment, command, say)?;
+            }
+        }
+        results = read_results(&command.results)?;
+    }
+    if matches!(command.work, Work::Figures | Work::All) {
+        write_figures(command, &results, say)?;
+    }
+    let text: Vec<String> = tables
+        .iter()
+        .map(|table| table.to_markdown(&results))
+        .collect();
+    stdout::write(&text.join("\n"))
+}
+
+fn run_experiment(experiment: &str, command: &Reproduce, say: Say) -> Result<()> {
+    say.line(format_args!("{experiment}: no result yet, training it"));
+    let resume = RunDirectory::newest(experiment)?.is_some();
+    let place = || DataPlace {
+        data: command.place.data.clone(),
+    };
+    train::run(
+        &Train {
+            recipe: experiment.to_owned(),
+            settings: Vec::new(),
+            resume,
+            out: None,
+            seed: None,
+            device: command.device,
+            precision: command.precision,
+            budget: command.budget,
+            place: place(),
+        },
+        say,
+    )?;
+    let Some(run) = RunDirectory::newest(experiment)? else {
+        return Ok(());
+    };
+    eval::run(
+        &Eval {
+            model: run.root().to_owned(),
+            scenes: None,
+            split: mist_data::Split::Test,
+            count: command.count,
+            last: false,
+            device: command.device,
+            precision: command.precision,
+            json: false,
+            record: Some(command.results.clone()),
+            place: place(),
+        },
+        say,
+    )
+}
+
+fn write_figures(command: &Reproduce, results: &[ResultFile], say: Say) -> Result<()> {
+    fs::create_dir_all(&command.figures)
+        .with_context(|| format!("cannot create {}", command.figures.display()))?;
+    for result in results {
+        if CONVERGENCE.contains(&result.experiment.as_str()) {
+            let name = format!("convergence-{}.seed{}.svg", result.experiment, result.seed);
+            let path = command.figures.join(name);
+            whole_file::write(&path, figures::convergence(result).as_bytes())?;
+            say.line(format_args!("wrote {}", path.display()));
+        }
+    }
+    Ok(())
+}
