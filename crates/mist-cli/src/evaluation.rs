@@ -4,14 +4,15 @@ use anyhow::Result;
 use burn::tensor::Device;
 use mist::metrics::{Bootstrap, Evaluation, EvaluationConfig, Evidence, ImageResult, MatchRule};
 use mist::model::Model;
-use mist_data::SceneSet;
+use mist_data::{InstanceCount, SceneSet};
 
 use crate::batches::Batch;
 
 /// Scenes taken at once.
 const AT_ONCE: usize = 32;
 
-/// Runs the model on the first `count` scenes of a set.
+/// Runs the model on the first `count` scenes of a set; each scene's K is the number of its instances, as in the paper's
+/// tables.
 pub fn detect_scenes(
     model: &Model,
     set: &SceneSet,
@@ -19,6 +20,11 @@ pub fn detect_scenes(
     device: &Device,
 ) -> Result<Vec<ImageResult>> {
     let channels = model.config().image_channels();
+    let most = match set.instance_count() {
+        InstanceCount::Uniform { most, .. } => most,
+        InstanceCount::Poisson { .. } => model.config().extractor.instances,
+    };
+    let model = model.clone().with_instances(most);
     let mut results = Vec::new();
     let mut first = 0;
     while first < count {
@@ -26,7 +32,10 @@ pub fn detect_scenes(
         let batch = Batch::draw(set, first, taken as usize, channels, device);
         let found = model.detect(batch.images.clone())?;
         let pairs = batch.truths().into_iter().zip(found);
-        results.extend(pairs.map(|(truths, detections)| ImageResult { truths, detections }));
+        results.extend(pairs.map(|(truths, mut detections)| {
+            detections.truncate(truths.len());
+            ImageResult { truths, detections }
+        }));
         first += taken;
     }
     Ok(results)

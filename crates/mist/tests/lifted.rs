@@ -37,6 +37,7 @@ fn config(order: StageOrder) -> LiftedConfig {
         seeds_compete: true,
         keypoint_steps: 1,
         keypoint_rate: 2.0,
+        keypoint_limit_px: 0.0,
         moves_scale: true,
         lambda: 0.01,
         mean_distance: MeanDistance::Squared,
@@ -178,6 +179,34 @@ fn reconstruction_learns_through_the_same_loop() {
         losses[0],
         losses[59]
     );
+}
+
+/// The image's task loss has no bound, so that a step may not have one either.
+#[test]
+fn the_limit_holds_whatever_the_gradient() {
+    let device = Device::flex().autodiff();
+    let mut trainee = trainee(classifier());
+    let task = Classification {
+        mean_labels: Tensor::from_data([[1.0, 0.0]], &device),
+        distance: MeanDistance::RelativeEntropy,
+    };
+    let lifted = LiftedConfig {
+        keypoint_rate: 1e9,
+        keypoint_limit_px: 1.5,
+        moves_scale: false,
+        seeded_steps: 0,
+        ..config(StageOrder::TaskFirst)
+    };
+    let step = lifted.step(&mut trainee, images(1, &device), &task, START);
+    let step = step.unwrap();
+    let mut furthest = 0f32;
+    for (found, moved) in step.found[0].iter().zip(&step.moved[0]) {
+        let length = (moved.x_px - found.x_px).hypot(moved.y_px - found.y_px);
+        assert!(length <= 1.5 + 1e-4, "{length}");
+        assert_eq!(moved.scale, found.scale);
+        furthest = furthest.max(length);
+    }
+    assert!(furthest > 1.4, "no keypoint had a gradient");
 }
 
 #[test]

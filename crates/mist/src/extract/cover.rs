@@ -3,6 +3,8 @@
 //! A detector that knows nothing yet proposes places at random, and lifted training has to find the objects from
 //! there. Objects that stand out from the background can be proposed from the image alone.
 
+use std::ops::RangeInclusive;
+
 use burn::tensor::{DType, Tensor};
 
 use crate::Error;
@@ -63,8 +65,8 @@ fn greedy(mut contrast: Vec<f32>, width: usize, instances: usize, box_px: f32) -
                 sums.around(x, y, inner) + 2.0 * sums.around(x, y, whole) - sums.around(x, y, outer)
             };
             let mut best = (f64::NEG_INFINITY, 0, 0);
-            for y in 0..sums.height {
-                for x in 0..width {
+            for y in inside(sums.height, whole) {
+                for x in inside(width, whole) {
                     let score = score(x, y);
                     if score > best.0 {
                         best = (score, x, y);
@@ -84,6 +86,16 @@ fn greedy(mut contrast: Vec<f32>, width: usize, instances: usize, box_px: f32) -
             }
         })
         .collect()
+}
+
+/// Places where a box lies wholly in the image, or the middle if none does.
+fn inside(end: usize, side: usize) -> RangeInclusive<usize> {
+    let (first, last) = (side / 2, (end + side / 2).saturating_sub(side));
+    if first <= last {
+        first..=last
+    } else {
+        end / 2..=end / 2
+    }
 }
 
 /// The part of a window around a pixel that lies in the image.

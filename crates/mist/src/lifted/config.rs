@@ -43,6 +43,8 @@ pub struct LiftedConfig {
     pub keypoint_steps: usize,
     /// Their size, on one image's own loss.
     pub keypoint_rate: f32,
+    /// How far one such step moves a keypoint at most; 0 sets no limit.
+    pub keypoint_limit_px: f32,
     /// Whether they move the scale as well.
     pub moves_scale: bool,
     /// Weight of the pull towards E_K(H(I)).
@@ -64,6 +66,7 @@ impl LiftedConfig {
             seeds_compete: false,
             keypoint_steps: 2,
             keypoint_rate: 312.5,
+            keypoint_limit_px: 0.0,
             moves_scale: false,
             lambda: 0.0,
             mean_distance: MeanDistance::Squared,

@@ -165,15 +165,24 @@ impl LiftedConfig {
             let Some(gradient) = leaf.grad(&gradients) else {
                 break;
             };
-            let step = Tensor::from_inner(gradient) * self.keypoint_rate;
-            moved = if self.moves_scale {
-                moved - step
-            } else {
-                let scale = moved.clone().narrow(2, 2, 1);
-                Tensor::cat(vec![(moved - step).narrow(2, 0, 2), scale], 2)
-            };
+            moved = moved - Tensor::from_inner(self.limited(gradient * self.keypoint_rate));
         }
         Ok(moved.detach())
+    }
+
+    /// The step that the settings allow: no further than the limit, and in the scale only if it may move.
+    fn limited(&self, step: Tensor<3>) -> Tensor<3> {
+        let (mut place, mut scale) = (step.clone().narrow(2, 0, 2), step.narrow(2, 2, 1));
+        if self.keypoint_limit_px > 0.0 {
+            let length = place.clone().square().sum_dim(2).sqrt();
+            let share = (length.clamp_min(f32::MIN_POSITIVE).recip() * self.keypoint_limit_px)
+                .clamp_max(1.0);
+            place = place * share;
+        }
+        if !self.moves_scale {
+            scale = scale.zeros_like();
+        }
+        Tensor::cat(vec![place, scale], 2)
     }
 
     /// Moves the task network; returns the loss of each image.
