@@ -1,5 +1,6 @@
 //! What a training tells: the progress bar, `metrics.jsonl`, the TensorBoard file and the pictures.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -48,6 +49,12 @@ impl Notes {
         let mut events = open_events(run)?;
         for line in &lines {
             write_scalars(&mut events, line)?;
+        }
+        for step in 1..=start {
+            let picture = picture(run, step);
+            if picture.is_file() {
+                write_picture(&mut events, step, &picture)?;
+            }
         }
         let target = if say.is_quiet() {
             ProgressDrawTarget::hidden()
@@ -166,13 +173,9 @@ impl Notes {
             })
             .collect();
         let sheet = sample_sheet(&panels, width, height, ZOOM);
-        let path = self.run.samples().join(format!("step-{done:07}.png"));
+        let path = picture(&self.run, done);
         mist_data::write_png(&path, &sheet)?;
-        let png =
-            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        self.events
-            .image_png("sample", done, now(), sheet.width_px, sheet.height_px, &png)
-            .context("cannot write the TensorBoard file")
+        write_picture(&mut self.events, done, &path)
     }
 
     /// Clears the bar.
@@ -197,6 +200,18 @@ fn open_events(run: &RunDirectory) -> Result<EventFile> {
         }
     }
     EventFile::create(root, now()).context("cannot write the TensorBoard file")
+}
+
+fn picture(run: &RunDirectory, step: u64) -> PathBuf {
+    run.samples().join(format!("step-{step:07}.png"))
+}
+
+fn write_picture(events: &mut EventFile, step: u64, path: &Path) -> Result<()> {
+    let image = mist_data::read_png(path)?;
+    let png = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    events
+        .image_png("sample", step, now(), image.width_px, image.height_px, &png)
+        .context("cannot write the TensorBoard file")
 }
 
 fn write_scalars(events: &mut EventFile, line: &Line) -> Result<()> {

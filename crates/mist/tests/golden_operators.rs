@@ -205,6 +205,7 @@ fn extraction() {
         let extractor = Extractor {
             instances,
             nms_window_px: golden.number("nms_px") as usize,
+            mass_window_px: 1,
         };
         let heatmaps = golden.tensor::<4>("heatmaps", &device);
         let found = extractor.extract(heatmaps, &levels(&golden)).unwrap();

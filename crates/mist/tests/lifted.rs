@@ -72,6 +72,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
         extractor: Extractor {
             instances: 2,
             nms_window_px: 5,
+            mass_window_px: 3,
         },
         geometry: PatchGeometry {
             base_box_px: 6.0,

@@ -10,6 +10,8 @@ use burn::tensor::{DType, Tensor};
 use crate::Error;
 use crate::geometry::Keypoint;
 
+use super::window_sums::{WindowSums, window};
+
 /// Side of the inner window, which prefers objects at the box's centre, as a share of the box.
 const INNER: f32 = 0.5;
 /// Side of the outer window, whose rim should be empty, as a multiple of the box.
@@ -95,48 +97,6 @@ fn inside(end: usize, side: usize) -> RangeInclusive<usize> {
         first..=last
     } else {
         end / 2..=end / 2
-    }
-}
-
-/// The part of a window around a pixel that lies in the image.
-fn window(at: usize, side: usize, end: usize) -> (usize, usize) {
-    let from = at.saturating_sub(side / 2);
-    let to = (at + side - side / 2).min(end);
-    (from, to)
-}
-
-/// Sums over windows in constant time.
-struct WindowSums {
-    /// Sum over all rows above and columns before, `[height + 1][width + 1]`.
-    table: Vec<f64>,
-    width: usize,
-    height: usize,
-}
-
-impl WindowSums {
-    fn new(values: &[f32], width: usize) -> Self {
-        let height = values.len() / width.max(1);
-        let stride = width + 1;
-        let mut table = vec![0.0; stride * (height + 1)];
-        for y in 0..height {
-            let mut row = 0.0;
-            for x in 0..width {
-                row += f64::from(values[y * width + x]);
-                table[(y + 1) * stride + x + 1] = table[y * stride + x + 1] + row;
-            }
-        }
-        Self {
-            table,
-            width,
-            height,
-        }
-    }
-
-    fn around(&self, x: usize, y: usize, side: usize) -> f64 {
-        let (left, right) = window(x, side, self.width);
-        let (top, bottom) = window(y, side, self.height);
-        let at = |x: usize, y: usize| self.table[y * (self.width + 1) + x];
-        at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top)
     }
 }
 

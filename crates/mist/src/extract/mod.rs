@@ -6,11 +6,14 @@
 mod cover;
 mod nms;
 mod top_k;
+mod window_sums;
 
 pub use cover::cover;
 
 use burn::tensor::{DType, Tensor};
 use serde::{Deserialize, Serialize};
+
+use window_sums::WindowSums;
 
 use crate::Error;
 use crate::geometry::Keypoint;
@@ -33,6 +36,9 @@ pub struct Extractor {
     pub instances: usize,
     /// Side of the suppression window, odd; 1 suppresses nothing.
     pub nms_window_px: usize,
+    /// Side of the window, odd, over which responses are added up before maxima are looked for: a detector that is sure of
+    /// an object but not of its exact pixel spreads its response. 1 is the paper's way.
+    pub mass_window_px: usize,
 }
 
 impl Extractor {
@@ -41,6 +47,7 @@ impl Extractor {
         Self {
             instances,
             nms_window_px: 5,
+            mass_window_px: 1,
         }
     }
 
@@ -75,6 +82,7 @@ impl Extractor {
                     *sum += value;
                 }
             }
+            let fused = self.masses(fused, width);
             let picked = self.pick(&fused, width);
             let keypoint = |index: usize| Keypoint {
                 x_px: (index % width) as f32 + 0.5,
@@ -109,6 +117,7 @@ impl Extractor {
         let area = height * width;
         self.per_image(heatmaps, |maps| {
             let (response, offsets) = maps.split_at(area);
+            let response = &self.masses(response.to_vec(), width);
             let (x_offsets, y_offsets) = offsets.split_at(area);
             let picked = self.pick(response, width);
             let keypoint = |index: usize| Keypoint {
@@ -146,12 +155,33 @@ impl Extractor {
         top_k::top_k(scores, &survivors, self.instances)
     }
 
+    /// The responses, added up over the mass window, those at its centre counted most: a pyramid of nested windows, so that
+    /// a lone response keeps its place.
+    fn masses(&self, scores: Vec<f32>, width: usize) -> Vec<f32> {
+        if self.mass_window_px == 1 {
+            return scores;
+        }
+        let sums = WindowSums::new(&scores, width);
+        let mass = |index: usize| -> f64 {
+            let (x, y) = (index % width, index / width);
+            let sides = (1..=self.mass_window_px).step_by(2);
+            sides.map(|side| sums.around(x, y, side)).sum()
+        };
+        let nested = self.mass_window_px.div_ceil(2) as f64;
+        (0..scores.len())
+            .map(|index| (mass(index) / nested) as f32)
+            .collect()
+    }
+
     fn check(&self, pixels: usize) -> Result<(), Error> {
-        if self.nms_window_px.is_multiple_of(2) {
-            return Err(Error::Setting {
-                name: "nms_window_px",
-                requirement: "odd",
-            });
+        for (name, window) in [
+            ("nms_window_px", self.nms_window_px),
+            ("mass_window_px", self.mass_window_px),
+        ] {
+            if window.is_multiple_of(2) {
+                let requirement = "odd";
+                return Err(Error::Setting { name, requirement });
+            }
         }
         if self.instances > pixels {
             return Err(Error::TooManyKeypoints {
@@ -175,4 +205,36 @@ fn scored(
             score: scores[index],
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, TensorData};
+
+    use super::*;
+
+    fn strongest(mass_window_px: usize) -> (f32, f32) {
+        let (width, height) = (12, 9);
+        let mut map = vec![0.0; width * height];
+        // A lone response of .6 beside one of 1 that is spread over five pixels.
+        map[4 * width + 9] = 0.6;
+        for (x, y) in [(3, 3), (2, 3), (4, 3), (3, 2), (3, 4)] {
+            map[y * width + x] = 0.2;
+        }
+        let extractor = Extractor {
+            mass_window_px,
+            ..Extractor::new(1)
+        };
+        let data = TensorData::new(map, [1, 1, height, width]);
+        let maps = Tensor::from_data(data, &Device::flex());
+        let found = extractor.extract(maps, &ScaleLevels::single()).unwrap();
+        let keypoint = found[0][0].keypoint;
+        (keypoint.x_px, keypoint.y_px)
+    }
+
+    #[test]
+    fn spread_responses_count_as_much_as_lone_ones() {
+        assert_eq!(strongest(1), (9.5, 4.5));
+        assert_eq!(strongest(5), (3.5, 3.5));
+    }
 }
