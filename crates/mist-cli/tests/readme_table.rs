@@ -1,16 +1,15 @@
-//! The README's table of speeds is the one that the result file gives.
+//! The README's tables are those that the result files give.
 //!
 //! `UPDATE_README=1 cargo test --release -p mist-cli --test readme_table` writes it anew.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::Value;
 
 const RESULT: &str = "results/bench-avx512.json";
-const BEGIN: &str = "<!-- speed: begin -->\n";
-const END: &str = "<!-- speed: end -->";
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -48,21 +47,37 @@ fn table(result: &Value) -> String {
     )
 }
 
-#[test]
-fn the_readme_shows_the_recorded_figures() {
-    let result = std::fs::read_to_string(root().join(RESULT)).unwrap();
-    let expected = table(&serde_json::from_str(&result).unwrap());
+/// The README's text between two marks is what is expected, or becomes it.
+fn compare(begin: &str, end: &str, expected: &str) {
     let path = root().join("README.md");
     let readme = std::fs::read_to_string(&path).unwrap();
-    let begin = readme
-        .find(BEGIN)
-        .expect("the README has no table of speeds")
-        + BEGIN.len();
-    let end = readme.find(END).unwrap();
+    let from = readme.find(begin).expect("the README has no such table") + begin.len();
+    let to = readme.find(end).unwrap();
     if std::env::var_os("UPDATE_README").is_some() {
-        let updated = format!("{}{expected}{}", &readme[..begin], &readme[end..]);
+        let updated = format!("{}{expected}{}", &readme[..from], &readme[to..]);
         std::fs::write(&path, updated).unwrap();
         return;
     }
-    assert_eq!(&readme[begin..end], expected, "run with UPDATE_README=1");
+    assert_eq!(&readme[from..to], expected, "run with UPDATE_README=1");
+}
+
+/// One test, since both tables are written into one file.
+#[test]
+fn the_readme_shows_the_recorded_figures() {
+    let result = std::fs::read_to_string(root().join(RESULT)).unwrap();
+    let speeds = table(&serde_json::from_str(&result).unwrap());
+    compare("<!-- speed: begin -->\n", "<!-- speed: end -->", &speeds);
+
+    let output = Command::new(env!("CARGO_BIN_EXE_mist"))
+        .args(["reproduce", "tables", "--recorded"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let results = String::from_utf8(output.stdout).unwrap();
+    compare(
+        "<!-- results: begin -->\n",
+        "<!-- results: end -->",
+        &results,
+    );
 }
