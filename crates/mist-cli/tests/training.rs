@@ -250,7 +250,7 @@ fn bad_recipes_and_runs_say_what_to_do() {
         (&["batch=100000000"], "memory"),
         (&["scenes=nothing"], "scenes"),
         (&["model.softmax.window_px=4"], "odd"),
-        (&["model.geometry.patch_px=20"], "max-pool"),
+        (&["model.geometry.patch_px=7"], "max-pool"),
     ];
     for (settings, expected) in cases {
         let output = train(&run, settings).output().unwrap();
