@@ -259,7 +259,9 @@ pub enum Work {
     Table5,
     /// Harder scenes of our own.
     Beyond,
-    /// Every table.
+    /// One setting changed at a time.
+    Ablations,
+    /// Every table of the paper.
     Tables,
     /// Convergence curves.
     Figures,
@@ -275,6 +277,7 @@ impl Work {
             Self::Table3 => "table3",
             Self::Table5 => "table5",
             Self::Beyond => "beyond",
+            Self::Ablations => "ablations",
             Self::Tables => "tables",
             Self::Figures => "figures",
             Self::All => "all",

@@ -104,9 +104,106 @@ pub const TABLES: &[Table] = &[
             },
         ],
     },
+    Table {
+        name: "ablations",
+        title: "One setting changed, MNIST-hard, short trainings",
+        columns: DETECTION,
+        rows: &[
+            Row {
+                experiment: "ablate-base",
+                label: "as mnist-hard-classify, 800 steps",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-paper-start",
+                label: "keypoints start from E_K(H(I)) alone",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-no-competition",
+                label: "seeds for 400 steps, then E_K(H(I)) alone",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-squared",
+                label: "squared distance of counts",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-nms-5",
+                label: "suppression in 5 px, not 17",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-mass-1",
+                label: "maxima of single responses",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-still-keypoints",
+                label: "no keypoint step",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-three-keypoint-steps",
+                label: "three keypoint steps",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-no-limit",
+                label: "keypoint steps without limit",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-lambda",
+                label: "lambda = 0.01",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-task-first",
+                label: "the paper's order of stages",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-unweighted",
+                label: "images weighted alike",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-official-norm",
+                label: "norm after convolutions, both networks",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-four-blocks",
+                label: "detector of four blocks (17 px)",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-soft",
+                label: "softmax strength 3, not 10",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-slow",
+                label: "learning rates divided by 3.3",
+                paper: NO_NUMBER,
+            },
+            Row {
+                experiment: "ablate-batch-32",
+                label: "batch of 32",
+                paper: NO_NUMBER,
+            },
+        ],
+    },
 ];
 
 impl Table {
+    /// Whether it belongs to the paper's tables or beside them.
+    pub fn is_of_the_paper(&self) -> bool {
+        self.name != "ablations"
+    }
+
     /// The experiments behind it.
     pub fn experiments(&self) -> impl Iterator<Item = &'static str> {
         self.rows.iter().map(|row| row.experiment)
@@ -114,31 +211,47 @@ impl Table {
 
     /// The table as Markdown.
     pub fn to_markdown(&self, results: &[ResultFile]) -> String {
+        let beside_paper = self
+            .rows
+            .iter()
+            .any(|row| row.paper.iter().any(Option::is_some));
         let mut text = format!("**{}**\n\n| |", self.title);
         for (_, heading) in self.columns {
             // Writing to a string cannot fail.
-            let _ = write!(text, " {heading}: paper | ours |");
+            let _ = match beside_paper {
+                true => write!(text, " {heading}: paper | ours |"),
+                false => write!(text, " {heading} |"),
+            };
         }
         text += " seeds | test scenes | training |\n|---|";
-        text += &"---|".repeat(2 * self.columns.len() + 3);
+        let columns = self.columns.len() * (1 + usize::from(beside_paper)) + 3;
+        text += &"---|".repeat(columns);
         text.push('\n');
         for row in self.rows {
             let ours: Vec<&ResultFile> = results
                 .iter()
                 .filter(|result| result.experiment == row.experiment)
                 .collect();
-            text += &row.to_markdown(self.columns, &ours);
+            text += &row.to_markdown(self.columns, &ours, beside_paper);
         }
         text
     }
 }
 
 impl Row {
-    fn to_markdown(&self, columns: &[(&str, &str)], ours: &[&ResultFile]) -> String {
+    fn to_markdown(
+        &self,
+        columns: &[(&str, &str)],
+        ours: &[&ResultFile],
+        beside_paper: bool,
+    ) -> String {
         let mut text = format!("| {} |", self.label);
         for ((metric, _), paper) in columns.iter().zip(self.paper) {
-            let paper = paper.map_or("-".to_owned(), |value| format!("{value:.1}"));
-            let _ = write!(text, " {paper} | {} |", mean_of(metric, ours));
+            if beside_paper {
+                let paper = paper.map_or("-".to_owned(), |value| format!("{value:.1}"));
+                let _ = write!(text, " {paper} |");
+            }
+            let _ = write!(text, " {} |", mean_of(metric, ours));
         }
         let minutes = ours.iter().map(|result| result.wall_secs / 60.0);
         let longest = minutes.fold(0.0, f64::max);

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 
 use super::{Say, eval, train};
 use crate::cli::{DataPlace, Eval, Reproduce, Train, Work};
+use crate::exit::Usage;
 use crate::results::ResultFile;
 use crate::run::directory::RunDirectory;
 use crate::run::whole_file;
@@ -17,13 +18,17 @@ const CONVERGENCE: &[&str] = &["mnist-hard-classify", "mnist-hard-official"];
 
 /// Runs what is missing, then prints tables or writes figures.
 pub fn run(command: &Reproduce, say: Say) -> Result<()> {
-    let tables: Vec<&Table> = TABLES
-        .iter()
-        .filter(|table| {
-            matches!(command.work, Work::Tables | Work::All) || command.work.name() == table.name
-        })
-        .collect();
+    let wanted = |table: &&Table| match command.work {
+        Work::Tables | Work::All => table.is_of_the_paper(),
+        work => work.name() == table.name,
+    };
+    let tables: Vec<&Table> = TABLES.iter().filter(wanted).collect();
     let mut results = read_results(&command.results)?;
+    if command.work == Work::Ablations && !command.recorded {
+        return Err(
+            Usage("`bash scripts/ablate.sh` trains them; then give --recorded".into()).into(),
+        );
+    }
     if !command.recorded {
         let mut experiments: Vec<&str> = tables
             .iter()

@@ -1,0 +1,76 @@
+//! The models that come with the project do what their cards say.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Two hundred test scenes say little about the last percent: this is for weights that do not belong to the code.
+const LEAST_BOTH: f64 = 0.95;
+
+#[test]
+fn mnist_hard_finds_and_reads_digits() {
+    let output = Command::new(env!("CARGO_BIN_EXE_mist"))
+        .args(["eval", "models/mnist-hard", "--count", "200", "--json"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    if message.contains("MNIST was not found") {
+        let required = std::env::var_os("MIST_REQUIRE_DATA").is_some_and(|value| value == "1");
+        assert!(!required, "{message}");
+        println!("skipped: MNIST is not here (`mist data fetch mnist`)");
+        return;
+    }
+    assert!(output.status.success(), "{message}");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let both = found["metrics"]["both"].as_f64().unwrap();
+    assert!(both >= LEAST_BOTH, "{both}");
+}
+
+#[test]
+fn detections_of_a_drawn_scene_are_printed_and_drawn() {
+    let directory = tempfile::tempdir().unwrap();
+    let mist = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_mist"))
+            .args(arguments)
+            .current_dir(root())
+            .output()
+            .unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {message}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (scenes, overlays) = (path("scenes"), path("overlays"));
+    mist(&[
+        "data", "generate", "glyphs", "--count", "2", "--out", &scenes,
+    ]);
+    let images = format!("{scenes}/images");
+    let printed = mist(&[
+        "detect",
+        "models/mnist-hard",
+        &images,
+        "--instances",
+        "5",
+        "--overlay",
+        &overlays,
+    ]);
+    let found: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(found.as_array().unwrap().len(), 2);
+    assert_eq!(found[0]["detections"].as_array().unwrap().len(), 5);
+    assert_eq!(std::fs::read_dir(&overlays).unwrap().count(), 2);
+
+    let missing = Command::new(env!("CARGO_BIN_EXE_mist"))
+        .args(["detect", "models/mnist-hard", "no-such-file.png"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert_eq!(missing.status.code(), Some(3));
+}
