@@ -193,6 +193,9 @@ pub struct Eval {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// Draw what is found in the first scenes into this PNG file.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub sheet: Option<PathBuf>,
     /// Write the result file into this directory.
     #[arg(long, num_args = 0..=1, default_missing_value = "results", value_hint = ValueHint::DirPath)]
     pub record: Option<PathBuf>,

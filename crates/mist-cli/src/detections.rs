@@ -1,9 +1,11 @@
 //! Detections as other programs want them.
 
 use std::fmt::Write;
+use std::path::Path;
 
-use mist::metrics::Detection;
-use mist_data::{Bounds, Instance};
+use anyhow::Result;
+use mist::metrics::{Detection, ImageResult};
+use mist_data::{Bounds, Instance, Scene, SceneSet, contact_sheet, write_png};
 use serde::Serialize;
 use serde_json::json;
 
@@ -103,8 +105,8 @@ fn to_coco(images: &[DetectedImage], names: &[String]) -> String {
             let bbox = bbox(detection);
             annotations.push(json!({
                 "id": annotations.len() + 1,
-                "image_id": image_id + 1,
-                "category_id": detection.label + 1,
+                "image_id": image_id,
+                "category_id": detection.label,
                 "bbox": bbox,
                 "area": bbox[2] * bbox[3],
                 "iscrowd": 0,
@@ -114,7 +116,7 @@ fn to_coco(images: &[DetectedImage], names: &[String]) -> String {
     }
     let listed = images.iter().enumerate().map(|(index, image)| {
         json!({
-            "id": index + 1,
+            "id": index,
             "file_name": image.file,
             "width": image.width_px,
             "height": image.height_px,
@@ -123,7 +125,7 @@ fn to_coco(images: &[DetectedImage], names: &[String]) -> String {
     let categories = names
         .iter()
         .enumerate()
-        .map(|(label, name)| json!({"id": label + 1, "name": name}));
+        .map(|(label, name)| json!({"id": label, "name": name}));
     let whole = json!({
         "images": listed.collect::<Vec<_>>(),
         "categories": categories.collect::<Vec<_>>(),
@@ -146,6 +148,26 @@ pub fn as_instance(detection: &Detection) -> Instance {
         scale: 1.0,
         weight: 1.0,
     }
+}
+
+/// Scenes on a sheet, how many in a row, and how much they are enlarged.
+const SHOWN: usize = 12;
+const COLUMNS: usize = 4;
+const ZOOM: usize = 3;
+
+/// Draws what was found in the first scenes of a set.
+pub fn write_sheet(path: &Path, set: &SceneSet, results: &[ImageResult]) -> Result<()> {
+    let shown: Vec<Scene> = results
+        .iter()
+        .take(SHOWN)
+        .enumerate()
+        .map(|(index, result)| Scene {
+            image: set.scene(index as u64).image,
+            instances: result.detections.iter().map(as_instance).collect(),
+        })
+        .collect();
+    write_png(path, &contact_sheet(&shown, COLUMNS, ZOOM)?)?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -186,7 +208,7 @@ mod tests {
         );
         assert_eq!(json[0]["detections"][0]["name"], "one");
         let coco = parsed(&text(DetectionFormat::Coco));
-        assert_eq!(coco["annotations"][0]["category_id"], 2);
+        assert_eq!(coco["annotations"][0]["category_id"], 1);
         assert_eq!(coco["categories"][1]["name"], "one");
     }
 }

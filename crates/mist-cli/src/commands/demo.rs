@@ -2,22 +2,15 @@
 
 use anyhow::Result;
 use mist::device::Compute;
-use mist::metrics::ImageResult;
-use mist_data::{Scene, Split, contact_sheet, write_png};
+use mist_data::Split;
 
 use super::Say;
 use crate::cli::{DataPlace, Demo};
-use crate::detections::as_instance;
 use crate::models::{self, Choice};
 use crate::recipe::Recipe;
 use crate::run::directory::RunDirectory;
 use crate::training::{Conditions, train};
-use crate::{batches, evaluation, stdout};
-
-/// Scenes on the sheet, and how many in a row.
-const SHOWN: usize = 12;
-const COLUMNS: usize = 4;
-const ZOOM: usize = 3;
+use crate::{batches, detections, evaluation, stdout};
 
 /// Trains on glyph scenes, judges on others, and prints where the sheet of detections is.
 pub fn run(command: &Demo, say: Say) -> Result<()> {
@@ -51,19 +44,7 @@ pub fn run(command: &Demo, say: Say) -> Result<()> {
         percent(found.iou50),
         percent(found.both)
     ));
-    let shown: Vec<Scene> = results
-        .iter()
-        .take(SHOWN)
-        .enumerate()
-        .map(|(index, result)| {
-            let ImageResult { detections, .. } = result;
-            Scene {
-                image: set.scene(index as u64).image,
-                instances: detections.iter().map(as_instance).collect(),
-            }
-        })
-        .collect();
     let sheet = run.root().join("detections.png");
-    write_png(&sheet, &contact_sheet(&shown, COLUMNS, ZOOM)?)?;
+    detections::write_sheet(&sheet, &set, &results)?;
     stdout::write(&format!("{}\n", sheet.display()))
 }

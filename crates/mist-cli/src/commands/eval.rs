@@ -11,7 +11,7 @@ use crate::models::{self, Choice, Origin};
 use crate::results::ResultFile;
 use crate::run::directory::RunDirectory;
 use crate::run::metrics_log;
-use crate::{batches, evaluation, stdout};
+use crate::{batches, detections, evaluation, stdout};
 
 /// Judges a model and prints its metrics with 95% intervals.
 pub fn run(command: &Eval, say: Say) -> Result<()> {
@@ -46,6 +46,9 @@ pub fn run(command: &Eval, say: Say) -> Result<()> {
         instances,
         Some(Bootstrap::default()),
     );
+    if let Some(path) = &command.sheet {
+        detections::write_sheet(path, &set, &results)?;
+    }
     if let Some(directory) = &command.record {
         let Origin::Run(run) = &loaded.origin else {
             return Err(

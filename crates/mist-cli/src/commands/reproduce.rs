@@ -1,6 +1,7 @@
 //! `mist reproduce`: the paper's tables and figures, ours beside its.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -57,6 +58,7 @@ pub fn run(command: &Reproduce, say: Say) -> Result<()> {
 }
 
 fn run_experiment(experiment: &str, command: &Reproduce, say: Say) -> Result<()> {
+    create(&command.figures)?;
     say.line(format_args!("{experiment}: no result yet, training it"));
     let resume = RunDirectory::newest(experiment)?.is_some();
     let place = || DataPlace {
@@ -89,6 +91,7 @@ fn run_experiment(experiment: &str, command: &Reproduce, say: Say) -> Result<()>
             device: command.device,
             precision: command.precision,
             json: false,
+            sheet: Some(command.figures.join(format!("{experiment}.png"))),
             record: Some(command.results.clone()),
             place: place(),
         },
@@ -97,8 +100,7 @@ fn run_experiment(experiment: &str, command: &Reproduce, say: Say) -> Result<()>
 }
 
 fn write_figures(command: &Reproduce, results: &[ResultFile], say: Say) -> Result<()> {
-    fs::create_dir_all(&command.figures)
-        .with_context(|| format!("cannot create {}", command.figures.display()))?;
+    create(&command.figures)?;
     for result in results {
         if CONVERGENCE.contains(&result.experiment.as_str()) {
             let name = format!("convergence-{}.seed{}.svg", result.experiment, result.seed);
@@ -108,4 +110,8 @@ fn write_figures(command: &Reproduce, results: &[ResultFile], say: Say) -> Resul
         }
     }
     Ok(())
+}
+
+fn create(directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))
 }

@@ -1,6 +1,5 @@
 //! Sample sheets: what the networks see, predict and are taught, for people to watch a training.
 
-mod digits;
 mod ramp;
 mod tile;
 

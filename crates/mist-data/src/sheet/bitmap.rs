@@ -17,7 +17,7 @@ const DIGITS: [[u8; 5]; 10] = [
 ];
 
 /// The dots of a number, as column and row from its top-left corner.
-pub(super) fn dots(number: usize) -> Vec<(i64, i64)> {
+pub fn dots(number: usize) -> Vec<(i64, i64)> {
     let mut dots = Vec::new();
     for (place, digit) in number.to_string().bytes().enumerate() {
         for (row, bits) in DIGITS[usize::from(digit - b'0')].into_iter().enumerate() {

@@ -3,6 +3,8 @@
 mod bitmap;
 mod marks;
 
+pub use bitmap::dots as digit_dots;
+
 use marks::{cross, is_crowded, outline};
 
 use crate::error::{RequestError, Result};

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use mist_data::Image;
+use mist_data::{Image, digit_dots};
 
-use super::{digits, ramp};
+use super::ramp;
 
 /// Where on the sheet a plane of pixels is shown.
 pub(super) struct Tile {
@@ -67,7 +67,7 @@ impl Tile {
             }
             let across = (left..=right).flat_map(|x| [(x, top), (x, bottom)]);
             let down = (top..=bottom).flat_map(|y| [(left, y), (right, y)]);
-            let label = labels.get(place).map(|&label| digits::dots(label));
+            let label = labels.get(place).map(|&label| digit_dots(label));
             let label = label.into_iter().flatten();
             let label = label.map(|(column, row)| (left + 2 + column, top + 2 + row));
             for (x, y) in across.chain(down).chain(label) {
