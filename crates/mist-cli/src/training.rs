@@ -17,10 +17,11 @@ use crate::batches::{self, Batch};
 use crate::cli::DataPlace;
 use crate::commands::Say;
 use crate::evaluation;
-use crate::exit::{Diverged, Interrupted};
+use crate::exit::{Diverged, Interrupted, Usage};
 use crate::notes::Notes;
 use crate::recipe::{Method, Recipe};
 use crate::run::directory::RunDirectory;
+use crate::run::event_log::Event;
 use crate::run::memory;
 use crate::run::signals::Signals;
 use crate::run::whole_file;
@@ -59,7 +60,17 @@ struct Training<'a> {
 pub fn check(recipe: &Recipe, place: &DataPlace) -> Result<()> {
     let scenes = batches::open(recipe.kind()?, recipe.seed, Split::Train, place)?;
     memory::check(recipe, scenes.canvas_px())?;
-    Ok(recipe.model.softmax.check()?)
+    if let TaskNetwork::Classifier { classes, .. } = recipe.model.task
+        && classes != scenes.classes()
+    {
+        return Err(Usage(format!(
+            "`model.task.classifier.classes` is {classes}, scenes of kind {} have {}",
+            recipe.scenes,
+            scenes.classes()
+        ))
+        .into());
+    }
+    Ok(())
 }
 
 /// Trains a run from its newest checkpoint, or from the start.
@@ -82,6 +93,12 @@ pub fn train(run: &RunDirectory, conditions: &Conditions) -> Result<End> {
             .with_context(|| from.display().to_string())?,
         None => 0,
     };
+    let event = if start == 0 {
+        Event::Started
+    } else {
+        Event::Resumed
+    };
+    run.event_log().write(event, start)?;
     let notes = Notes::open(run, start, recipe.steps, conditions.say)?;
     let training = Training {
         run: run.clone(),
@@ -101,7 +118,12 @@ impl Training<'_> {
         let begun = Instant::now();
         let every = self.recipe.every;
         for done in start..self.recipe.steps {
-            let (taken, batch) = self.step(done)?;
+            let (taken, batch) = self.step(done).inspect_err(|error| {
+                if error.is::<Diverged>() {
+                    // The error itself matters more than a line about it.
+                    let _ = self.run.event_log().write(Event::Diverged, done);
+                }
+            })?;
             let done = done + 1;
             let last = done == self.recipe.steps;
             self.notes.after_step(done, &taken);
@@ -124,13 +146,18 @@ impl Training<'_> {
                 self.save(done)?;
             }
             if let Some(signal) = signal {
+                self.run.event_log().write(Event::Interrupted, done)?;
                 return Err(Interrupted(signal).into());
             }
             if out_of_time {
+                self.run.event_log().write(Event::OutOfTime, done)?;
                 return Ok(End::OutOfTime);
             }
         }
         self.notes.finish();
+        self.run
+            .event_log()
+            .write(Event::Finished, self.recipe.steps)?;
         Ok(End::Done)
     }
 
@@ -209,6 +236,7 @@ impl Training<'_> {
     /// The checkpoint first: weights can be made from it again.
     fn save(&self, done: u64) -> Result<()> {
         self.run.checkpoints().save(&self.trainee.to_bytes(done)?)?;
+        self.run.event_log().write(Event::Saved, done)?;
         let model = self.trainee.evaluated(&self.conditions.device)?;
         save_weights(&self.run.weights().join("last.safetensors"), &model)
     }

@@ -245,11 +245,13 @@ fn a_full_disk_keeps_the_last_good_checkpoint() {
 fn bad_recipes_and_runs_say_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 7] = [
         (&["bacth=3"], "batch"),
         (&["batch=100000000"], "memory"),
         (&["scenes=nothing"], "scenes"),
         (&["model.softmax.window_px=4"], "odd"),
+        (&["model.geometry.base_box_px=-3.0"], "positive"),
+        (&["model.task.classifier.classes=3"], "have 10"),
         (&["model.geometry.patch_px=7"], "max-pool"),
     ];
     for (settings, expected) in cases {

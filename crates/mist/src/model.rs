@@ -85,6 +85,18 @@ impl ModelConfig {
         }
     }
 
+    /// Refuses settings that no image could be run with.
+    ///
+    /// # Errors
+    /// When one of the parts is impossible.
+    pub fn check(&self) -> Result<(), Error> {
+        self.detector.network()?;
+        self.task.network()?;
+        self.softmax.check()?;
+        self.extractor.check_windows()?;
+        self.geometry.check()
+    }
+
     /// Channels of the images it sees.
     pub fn image_channels(&self) -> usize {
         self.detector.in_channels

@@ -155,9 +155,7 @@ impl Recipe {
         if self.experiment.is_empty() || self.experiment.contains(['/', '\\', '.']) {
             return Err(Usage("`experiment` must be a plain name, it names files".into()).into());
         }
-        self.model.detector.network()?;
-        self.model.task.network()?;
-        Ok(())
+        Ok(self.model.check()?)
     }
 }
 

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::Checkpoints;
+use super::event_log::EventLog;
 use super::whole_file;
 use crate::exit::Usage;
 use crate::machine::{self, Machine};
@@ -118,6 +119,10 @@ impl RunDirectory {
 
     pub fn samples(&self) -> PathBuf {
         self.root.join("samples")
+    }
+
+    pub fn event_log(&self) -> EventLog {
+        EventLog::new(self.root.join("log.jsonl"))
     }
 
     pub fn metrics(&self) -> PathBuf {

@@ -2,6 +2,7 @@
 
 pub mod checkpoint;
 pub mod directory;
+pub mod event_log;
 pub mod memory;
 pub mod metrics_log;
 pub mod sample_sheet;

@@ -173,7 +173,7 @@ impl Extractor {
             .collect()
     }
 
-    fn check(&self, pixels: usize) -> Result<(), Error> {
+    pub(crate) fn check_windows(&self) -> Result<(), Error> {
         for (name, window) in [
             ("nms_window_px", self.nms_window_px),
             ("mass_window_px", self.mass_window_px),
@@ -183,6 +183,11 @@ impl Extractor {
                 return Err(Error::Setting { name, requirement });
             }
         }
+        Ok(())
+    }
+
+    fn check(&self, pixels: usize) -> Result<(), Error> {
+        self.check_windows()?;
         if self.instances > pixels {
             return Err(Error::TooManyKeypoints {
                 requested: self.instances,

@@ -37,7 +37,7 @@ impl PatchGeometry {
         }
     }
 
-    fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         if self.patch_px == 0 || !(self.base_box_px.is_finite() && self.base_box_px > 0.0) {
             return Err(Error::Setting {
                 name: "patch_px and base_box_px",
