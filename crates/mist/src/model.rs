@@ -15,7 +15,7 @@ use crate::networks::{
     DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, autoencoder, classifier,
     refuse_unknown,
 };
-use crate::sample::{PatchGeometry, sample};
+use crate::sample::{PatchGeometry, paste, sample};
 
 const DETECTOR: &str = "detector";
 const TASK: &str = "task";
@@ -227,7 +227,19 @@ impl Model {
     /// As [`Model::locate`].
     pub fn detect(&self, images: Tensor<4>) -> Result<Vec<Vec<Detection>>, Error> {
         let found = self.locate(images.clone())?;
-        let mut labels = self.labels(images, &found)?.into_iter();
+        self.label(images, &found)
+    }
+
+    /// Boxes and labels of keypoints that [`Model::locate`] found.
+    ///
+    /// # Errors
+    /// When images and keypoints do not belong together.
+    pub fn label(
+        &self,
+        images: Tensor<4>,
+        found: &[Vec<ScoredKeypoint>],
+    ) -> Result<Vec<Vec<Detection>>, Error> {
+        let mut labels = self.labels(images, found)?.into_iter();
         let mut labelled = |found: &ScoredKeypoint| Detection {
             bounds: found.keypoint.to_box(self.config.geometry.base_box_px),
             label: labels.next().unwrap_or_default(),
@@ -239,6 +251,55 @@ impl Model {
             .collect())
     }
 
+    /// The image redrawn from its patches by an auto-encoder: `sum_k S^-1(T(S(I, x_k)), x_k)`.
+    ///
+    /// # Shapes
+    /// - `images` and output: `[batch, channels, height, width]`
+    /// - `found`: K keypoints per image
+    ///
+    /// # Errors
+    /// When the model has a classifier, or images and keypoints do not belong together.
+    pub fn redraw(
+        &self,
+        images: Tensor<4>,
+        found: &[Vec<ScoredKeypoint>],
+    ) -> Result<Tensor<4>, Error> {
+        let TaskNetwork::Autoencoder { .. } = self.config.task else {
+            return Err(Error::Setting {
+                name: "task",
+                requirement: "an auto-encoder to redraw an image",
+            });
+        };
+        let [batch, channels, height, width] = images.dims();
+        let (instances, side) = (
+            found.first().map_or(0, Vec::len),
+            self.config.geometry.patch_px,
+        );
+        let (patches, points) = self.patches(images, found)?;
+        let redrawn = self.task.forward(patches, InputStatistics::Running)?;
+        let redrawn = redrawn.reshape([batch, instances, channels, side, side]);
+        paste(redrawn, points, self.config.geometry, height, width)
+    }
+
+    /// Every keypoint's patch, `[batch * K, channels, side, side]`, and the keypoints, `[batch, K, 3]`.
+    fn patches(
+        &self,
+        images: Tensor<4>,
+        found: &[Vec<ScoredKeypoint>],
+    ) -> Result<(Tensor<4>, Tensor<3>), Error> {
+        let points: Vec<Vec<_>> = found
+            .iter()
+            .map(|image| image.iter().map(|found| found.keypoint).collect())
+            .collect();
+        let points = keypoints::to_tensor(&points, &images.device())?;
+        let patches = sample(images, points.clone(), self.config.geometry)?;
+        let [batch, instances, channels, height, width] = patches.dims();
+        Ok((
+            patches.reshape([batch * instances, channels, height, width]),
+            points,
+        ))
+    }
+
     /// The most probable label of each keypoint, image after image.
     fn labels(
         &self,
@@ -248,14 +309,7 @@ impl Model {
         let TaskNetwork::Classifier { classes, .. } = self.config.task else {
             return Ok(Vec::new());
         };
-        let points: Vec<Vec<_>> = found
-            .iter()
-            .map(|image| image.iter().map(|found| found.keypoint).collect())
-            .collect();
-        let points = keypoints::to_tensor(&points, &images.device())?;
-        let patches = sample(images, points, self.config.geometry)?;
-        let [batch, instances, channels, height, width] = patches.dims();
-        let patches = patches.reshape([batch * instances, channels, height, width]);
+        let (patches, _) = self.patches(images, found)?;
         let logits = self.task.forward(patches, InputStatistics::Running)?;
         let probabilities = softmax(logits, 1).try_into_vec_as::<f32>()?;
         Ok(probabilities

@@ -227,3 +227,51 @@ fn detection_gives_k_boxes_per_image() {
     let again = Model::from_safetensors(model.config().clone(), &bytes, &device).unwrap();
     assert_eq!(again.detect(images(3, &device)).unwrap(), found);
 }
+
+#[test]
+fn an_auto_encoder_redraws_what_the_loss_compares() {
+    let device = Device::flex().autodiff();
+    let mut trainee = trainee(TaskNetwork::Autoencoder { encoder: encoder() });
+    let geometry = trainee.model.config().geometry;
+    let plain = Device::flex();
+    let model = trainee.evaluated(&plain).unwrap();
+    let found = model.locate(images(6, &plain)).unwrap();
+    let redrawn = model.redraw(images(6, &plain), &found).unwrap();
+    assert_eq!(redrawn.dims(), [6, 1, SIDE, SIDE]);
+    let loss = (images(6, &plain) - redrawn)
+        .square()
+        .sum()
+        .into_scalar::<f32>()
+        / 6.0;
+    let task = Reconstruction {
+        images: images(6, &device),
+        geometry,
+    };
+    let lifted = LiftedConfig {
+        seeded_steps: 0,
+        seeds_compete: false,
+        ..config(StageOrder::TaskFirst)
+    };
+    let step = lifted.step(&mut trainee, images(6, &device), &task, START);
+    let expected = step.unwrap().task_loss;
+    assert!(
+        (loss - expected).abs() < 1e-3 * expected,
+        "{loss} {expected}"
+    );
+
+    let reader = Model::init(model.config().clone(), 0, &plain).unwrap();
+    let classifier = Model::init(
+        ModelConfig {
+            task: classifier(),
+            ..reader.config().clone()
+        },
+        0,
+        &plain,
+    );
+    assert!(
+        classifier
+            .unwrap()
+            .redraw(images(6, &plain), &found)
+            .is_err()
+    );
+}

@@ -45,6 +45,6 @@ pub fn run(command: &Demo, say: Say) -> Result<()> {
         percent(found.both)
     ));
     let sheet = run.root().join("detections.png");
-    detections::write_sheet(&sheet, &set, &results)?;
+    detections::write_sheet(&sheet, &set, &results.images)?;
     stdout::write(&format!("{}\n", sheet.display()))
 }

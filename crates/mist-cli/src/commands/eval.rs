@@ -47,7 +47,7 @@ pub fn run(command: &Eval, say: Say) -> Result<()> {
         Some(Bootstrap::default()),
     );
     if let Some(path) = &command.sheet {
-        detections::write_sheet(path, &set, &results)?;
+        detections::write_sheet(path, &set, &results.images)?;
     }
     if let Some(directory) = &command.record {
         let Origin::Run(run) = &loaded.origin else {
