@@ -37,6 +37,8 @@ pub enum Command {
     Detect(Detect),
     /// Write a run's model as safetensors and JSON, to keep or to share.
     Export(Export),
+    /// Write one HTML page about a run: curves, pictures, detections, patches, recipe.
+    Report(Report),
     /// The paper's tables and figures: runs what is missing, then shows ours beside the paper's.
     Reproduce(Reproduce),
     /// Measure this machine.
@@ -249,6 +251,18 @@ pub enum DetectionFormat {
     Csv,
     /// Images, categories and annotations as COCO has them.
     Coco,
+}
+
+#[derive(Debug, Args)]
+pub struct Report {
+    /// A run directory.
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub run: PathBuf,
+    /// The page, instead of report.html in the run.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub place: DataPlace,
 }
 
 /// What to reproduce.

@@ -281,6 +281,26 @@ impl Model {
         paste(redrawn, points, self.config.geometry, height, width)
     }
 
+    /// Every keypoint's patch and what the task network makes of it, image after image.
+    ///
+    /// # Shapes
+    /// - patches: `[batch * K, channels, side, side]`
+    /// - output of T: `[batch * K, classes, 1, 1]`, or as the patches for an auto-encoder
+    ///
+    /// # Errors
+    /// When images and keypoints do not belong together.
+    pub fn see(
+        &self,
+        images: Tensor<4>,
+        found: &[Vec<ScoredKeypoint>],
+    ) -> Result<(Tensor<4>, Tensor<4>), Error> {
+        let (patches, _) = self.patches(images, found)?;
+        let output = self
+            .task
+            .forward(patches.clone(), InputStatistics::Running)?;
+        Ok((patches, output))
+    }
+
     /// Every keypoint's patch, `[batch * K, channels, side, side]`, and the keypoints, `[batch, K, 3]`.
     fn patches(
         &self,

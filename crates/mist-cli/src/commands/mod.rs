@@ -7,6 +7,7 @@ mod demo;
 mod detect;
 mod eval;
 mod export;
+mod report;
 mod reproduce;
 mod train;
 
@@ -27,6 +28,7 @@ pub fn run(arguments: Cli) -> Result<()> {
         Command::Bench(command) => bench::run(&command, say),
         Command::Train(command) => train::run(&command, say),
         Command::Detect(command) => detect::run(&command, say),
+        Command::Report(command) => report::run(&command, say),
         Command::Reproduce(command) => reproduce::run(&command, say),
         Command::Export(command) => export::run(&command),
         Command::Eval(command) => eval::run(&command, say),

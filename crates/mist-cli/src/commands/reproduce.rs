@@ -105,7 +105,7 @@ fn write_figures(command: &Reproduce, results: &[ResultFile], say: Say) -> Resul
         if CONVERGENCE.contains(&result.experiment.as_str()) {
             let name = format!("convergence-{}.seed{}.svg", result.experiment, result.seed);
             let path = command.figures.join(name);
-            whole_file::write(&path, figures::convergence(result).as_bytes())?;
+            whole_file::write(&path, figures::convergence(&result.curve).as_bytes())?;
             say.line(format_args!("wrote {}", path.display()));
         }
     }

@@ -13,10 +13,12 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 
 fn write_aside(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
-    let mut aside = tempfile::Builder::new()
-        .prefix(".mist-")
-        .suffix(".tmp")
-        .tempfile_in(directory)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".mist-").suffix(".tmp");
+    // Temporary files are private by default; these get what the umask leaves.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut aside = builder.tempfile_in(directory)?;
     aside.write_all(bytes)?;
     aside.as_file().sync_all()?;
     aside.persist(path).map_err(|failed| failed.error)?;
