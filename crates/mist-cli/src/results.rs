@@ -7,7 +7,6 @@ use mist::metrics::{Interval, MetricSet};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
-use crate::recipe::Recipe;
 use crate::run::metrics_log::Line;
 use crate::run::whole_file;
 
@@ -21,7 +20,8 @@ pub struct ResultFile {
     /// The code that trained it.
     pub commit: Option<String>,
     pub seed: u64,
-    pub config: Recipe,
+    /// The recipe as it was; results outlive settings.
+    pub config: serde_json::Value,
     pub machine: Machine,
     /// Seconds of training.
     pub wall_secs: f64,

@@ -39,6 +39,8 @@ fn config(order: StageOrder) -> LiftedConfig {
         keypoint_rate: 2.0,
         keypoint_limit_px: 0.0,
         moves_scale: true,
+        jitter_px: 0.3,
+        jitter_scale: 0.0,
         lambda: 0.01,
         mean_distance: MeanDistance::Squared,
         task_loss_factor: 1.0,
@@ -250,6 +252,7 @@ fn an_auto_encoder_redraws_what_the_loss_compares() {
     let lifted = LiftedConfig {
         seeded_steps: 0,
         seeds_compete: false,
+        jitter_px: 0.0,
         ..config(StageOrder::TaskFirst)
     };
     let step = lifted.step(&mut trainee, images(6, &device), &task, START);

@@ -108,6 +108,6 @@ fn record(
         metrics: judged.metrics,
         intervals: judged.intervals,
         curve,
-        config: recipe,
+        config: serde_json::to_value(&recipe)?,
     })
 }

@@ -47,6 +47,10 @@ pub struct LiftedConfig {
     pub keypoint_limit_px: f32,
     /// Whether they move the scale as well.
     pub moves_scale: bool,
+    /// How far patches are shifted at random, at most, while the task network learns.
+    pub jitter_px: f32,
+    /// How much they are enlarged or reduced at random, at most, as a share, while the task network learns.
+    pub jitter_scale: f32,
     /// Weight of the pull towards E_K(H(I)).
     pub lambda: f32,
     /// How classification compares counts.
@@ -68,6 +72,8 @@ impl LiftedConfig {
             keypoint_rate: 312.5,
             keypoint_limit_px: 0.0,
             moves_scale: false,
+            jitter_px: 0.0,
+            jitter_scale: 0.0,
             lambda: 0.0,
             mean_distance: MeanDistance::Squared,
             task_loss_factor: 0.5,

@@ -1,6 +1,8 @@
 //! One step of Algorithm 1.
 
 use burn::tensor::Tensor;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 use super::{HeatmapLoss, LiftedConfig, StageOrder, Task};
 use crate::Error;
@@ -195,10 +197,27 @@ impl LiftedConfig {
         progress: Progress,
     ) -> Result<Tensor<1>, Error> {
         let network = &trainee.model.task;
-        let losses = self.task_losses(trainee, network, images, points.detach(), task)?;
+        let points = self.jittered(points.detach(), progress)?;
+        let losses = self.task_losses(trainee, network, images, points, task)?;
         let gradients = losses.clone().mean().backward();
         trainee.move_task(&gradients, progress)?;
         Ok(losses.detach())
+    }
+
+    /// Keypoints a little off their place, the same for the same step.
+    fn jittered(&self, points: Tensor<3>, progress: Progress) -> Result<Tensor<3>, Error> {
+        if self.jitter_px == 0.0 && self.jitter_scale == 0.0 {
+            return Ok(points);
+        }
+        let mut random = ChaCha8Rng::seed_from_u64(progress.step);
+        let mut within = |most: f32| most * (random.random::<f32>() * 2.0 - 1.0);
+        let mut moved = keypoints::from_tensor(points.clone().inner())?;
+        for keypoint in moved.iter_mut().flatten() {
+            keypoint.x_px += within(self.jitter_px);
+            keypoint.y_px += within(self.jitter_px);
+            keypoint.scale *= 1.0 + within(self.jitter_scale);
+        }
+        keypoints::to_tensor(&moved, &points.device())
     }
 
     fn task_losses(
