@@ -189,6 +189,29 @@ mod tests {
     }
 
     #[test]
+    fn settings_that_came_later_may_be_missing() {
+        let text = Recipe::load("mnist-hard-official", &[])
+            .unwrap()
+            .to_toml()
+            .unwrap();
+        let later = [
+            "seeded_steps",
+            "seeds_compete",
+            "keypoint_limit_px",
+            "jitter_px",
+            "jitter_scale",
+            "mass_window_px",
+        ];
+        let older: Vec<&str> = text
+            .lines()
+            .filter(|line| !later.iter().any(|name| line.starts_with(name)))
+            .collect();
+        assert_eq!(older.len() + later.len(), text.lines().count());
+        let older = Recipe::from_resolved(&older.join("\n")).unwrap();
+        assert_eq!(older, Recipe::load("mnist-hard-official", &[]).unwrap());
+    }
+
+    #[test]
     fn settings_change_what_they_name() {
         let settings = [
             "batch=7".to_owned(),

@@ -38,7 +38,12 @@ pub struct Extractor {
     pub nms_window_px: usize,
     /// Side of the window, odd, over which responses are added up before maxima are looked for: a detector that is sure of
     /// an object but not of its exact pixel spreads its response. 1 is the paper's way.
+    #[serde(default = "one")]
     pub mass_window_px: usize,
+}
+
+fn one() -> usize {
+    1
 }
 
 impl Extractor {

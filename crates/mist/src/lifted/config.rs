@@ -27,9 +27,9 @@ pub enum HeatmapLoss {
     },
 }
 
-/// Settings of the three stages.
+/// Settings of the three stages; what a file leaves out is as in the released code, so that files outlive new settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct LiftedConfig {
     /// Order of the stages.
     pub order: StageOrder,
@@ -59,6 +59,12 @@ pub struct LiftedConfig {
     pub task_loss_factor: f32,
     /// The detector's loss.
     pub heatmap_loss: HeatmapLoss,
+}
+
+impl Default for LiftedConfig {
+    fn default() -> Self {
+        Self::official()
+    }
 }
 
 impl LiftedConfig {
