@@ -187,6 +187,9 @@ pub struct Eval {
     /// Take the newest weights of a run, not the best on its validation scenes.
     #[arg(long)]
     pub last: bool,
+    /// Take keypoints from the seeds of lifted training, not from the heatmap: what was there before any learning.
+    #[arg(long, conflicts_with = "record")]
+    pub seeds: bool,
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,

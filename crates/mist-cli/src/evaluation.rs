@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use burn::tensor::{Device, Tensor};
+use mist::extract::{ScoredKeypoint, cover};
 use mist::metrics::{
     Bootstrap, Evaluation, EvaluationConfig, Evidence, ImageResult, MatchRule, SquaredError,
 };
@@ -12,6 +13,30 @@ use crate::batches::Batch;
 
 /// Scenes taken at once.
 const AT_ONCE: usize = 32;
+
+/// Where keypoints come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proposals {
+    /// E_K(H(I)).
+    Heatmap,
+    /// The image alone, as at the start of lifted training.
+    Seeds,
+}
+
+/// Seeds in the order in which they were found, the first with the highest score.
+fn seeds(model: &Model, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>> {
+    let config = model.config();
+    let instances = config.extractor.instances;
+    let found = cover(images, instances, config.geometry.base_box_px)?;
+    let scored = |(place, keypoint)| ScoredKeypoint {
+        keypoint,
+        score: (instances - place) as f32 / instances as f32,
+    };
+    let images = found.into_iter();
+    Ok(images
+        .map(|image| image.into_iter().enumerate().map(scored).collect())
+        .collect())
+}
 
 /// What a model made of some scenes.
 #[derive(Default)]
@@ -24,7 +49,13 @@ pub struct Seen {
 
 /// Runs the model on the first `count` scenes of a set; each scene's K is the number of its instances, as in the paper's
 /// tables.
-pub fn detect_scenes(model: &Model, set: &SceneSet, count: u64, device: &Device) -> Result<Seen> {
+pub fn detect_scenes(
+    model: &Model,
+    set: &SceneSet,
+    count: u64,
+    proposals: Proposals,
+    device: &Device,
+) -> Result<Seen> {
     let channels = model.config().image_channels();
     let most = match set.instance_count() {
         InstanceCount::Uniform { most, .. } => most,
@@ -37,7 +68,10 @@ pub fn detect_scenes(model: &Model, set: &SceneSet, count: u64, device: &Device)
     while first < count {
         let taken = (count - first).min(AT_ONCE as u64);
         let batch = Batch::draw(set, first, taken as usize, channels, device);
-        let found = model.locate(batch.images.clone())?;
+        let found = match proposals {
+            Proposals::Heatmap => model.locate(batch.images.clone())?,
+            Proposals::Seeds => seeds(&model, batch.images.clone())?,
+        };
         if redraws {
             let redrawn = model.redraw(batch.images.clone(), &found)?;
             seen.reconstructions

@@ -16,7 +16,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use crate::batches::{self, Batch};
 use crate::cli::DataPlace;
 use crate::commands::Say;
-use crate::evaluation;
+use crate::evaluation::{self, Proposals};
 use crate::exit::{Diverged, Interrupted, Usage};
 use crate::notes::Notes;
 use crate::recipe::{Method, Recipe};
@@ -224,7 +224,13 @@ impl Training<'_> {
     fn validate(&mut self) -> Result<MetricSet<f64>> {
         let device = &self.conditions.device;
         let model = self.trainee.evaluated(device)?;
-        let results = evaluation::detect_scenes(&model, &self.held_out, VALIDATION_SCENES, device)?;
+        let results = evaluation::detect_scenes(
+            &model,
+            &self.held_out,
+            VALIDATION_SCENES,
+            Proposals::Heatmap,
+            device,
+        )?;
         let instances = self.recipe.model.extractor.instances;
         let found = evaluation::judge(&results, self.held_out.classes(), instances, None).metrics;
         if self.notes.is_best(&found) {

@@ -6,6 +6,7 @@ use mist_data::Split;
 
 use super::Say;
 use crate::cli::{DataPlace, Demo};
+use crate::evaluation::Proposals;
 use crate::models::{self, Choice};
 use crate::recipe::Recipe;
 use crate::run::directory::RunDirectory;
@@ -34,7 +35,8 @@ pub fn run(command: &Demo, say: Say) -> Result<()> {
     )?;
     let model = models::load(run.root(), Choice::Best, &device)?.model;
     let set = batches::open(recipe.kind()?, 0, Split::Test, &place)?;
-    let results = evaluation::detect_scenes(&model, &set, command.count, &device)?;
+    let results =
+        evaluation::detect_scenes(&model, &set, command.count, Proposals::Heatmap, &device)?;
     let instances = recipe.model.extractor.instances;
     let found = evaluation::judge(&results, set.classes(), instances, None).metrics;
     let percent = |value: Option<f64>| value.unwrap_or_default() * 100.0;

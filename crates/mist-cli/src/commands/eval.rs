@@ -5,6 +5,7 @@ use mist::metrics::{Bootstrap, Evaluation};
 
 use super::Say;
 use crate::cli::Eval;
+use crate::evaluation::Proposals;
 use crate::exit::Usage;
 use crate::machine::Machine;
 use crate::models::{self, Choice, Origin};
@@ -38,7 +39,13 @@ pub fn run(command: &Eval, say: Say) -> Result<()> {
         command.count,
         command.split
     ));
-    let results = evaluation::detect_scenes(&loaded.model, &set, command.count, &device)?;
+    let proposals = if command.seeds {
+        Proposals::Seeds
+    } else {
+        Proposals::Heatmap
+    };
+    let results =
+        evaluation::detect_scenes(&loaded.model, &set, command.count, proposals, &device)?;
     let instances = loaded.card.model.extractor.instances;
     let judged = evaluation::judge(
         &results,

@@ -10,6 +10,7 @@ use mist_data::Split;
 
 use super::Say;
 use crate::cli::Report;
+use crate::evaluation::Proposals;
 use crate::models::{self, Choice};
 use crate::patches::patch_sheet;
 use crate::recipe::Recipe;
@@ -72,7 +73,7 @@ fn found(page: &mut Page, run: &RunDirectory, command: &Report) -> Result<()> {
     let loaded = models::load(run.root(), Choice::Best, &device)?;
     let kind = run.recipe()?.kind()?;
     let set = batches::open(kind, 0, Split::Valid, &command.place)?;
-    let seen = evaluation::detect_scenes(&loaded.model, &set, SHOWN, &device)?;
+    let seen = evaluation::detect_scenes(&loaded.model, &set, SHOWN, Proposals::Heatmap, &device)?;
     let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
     let sheet = directory.path().join("sheet.png");
     detections::write_sheet(&sheet, &set, &seen.images)?;
