@@ -271,6 +271,8 @@ pub struct Report {
 /// What to reproduce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Work {
+    /// Reconstruction.
+    Table1,
     /// Weakly supervised MNIST-hard.
     Table2,
     /// Three digits.
@@ -293,6 +295,7 @@ impl Work {
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Table1 => "table1",
             Self::Table2 => "table2",
             Self::Table3 => "table3",
             Self::Table5 => "table5",

@@ -3,16 +3,20 @@
 use anyhow::Result;
 use burn::tensor::{Device, Tensor};
 use mist::extract::{ScoredKeypoint, cover};
+use mist::geometry::Keypoint;
 use mist::metrics::{
-    Bootstrap, Evaluation, EvaluationConfig, Evidence, ImageResult, MatchRule, SquaredError,
+    Bootstrap, Evaluation, EvaluationConfig, Evidence, IMPULSE_RADIUS_PX, ImageResult, MatchCounts,
+    MatchRule, SquaredError, impulse_of, kernel_corr,
 };
 use mist::model::{Model, TaskNetwork};
-use mist_data::{InstanceCount, SceneSet};
+use mist_data::{GaborNoise, InstanceCount, Scene, SceneSet};
 
 use crate::batches::Batch;
 
 /// Scenes taken at once.
 const AT_ONCE: usize = 32;
+/// Redrawn patches that are compared with the true kernel.
+const KERNELS: usize = 1024;
 
 /// Where keypoints come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +31,12 @@ pub enum Proposals {
 fn seeds(model: &Model, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>> {
     let config = model.config();
     let instances = config.extractor.instances;
-    let found = cover(images, instances, config.geometry.base_box_px)?;
+    let found = cover(
+        images,
+        instances,
+        config.geometry.base_box_px,
+        &config.scales,
+    )?;
     let scored = |(place, keypoint)| ScoredKeypoint {
         keypoint,
         score: (instances - place) as f32 / instances as f32,
@@ -43,8 +52,14 @@ fn seeds(model: &Model, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>> {
 pub struct Seen {
     /// True and found boxes of each.
     pub images: Vec<ImageResult>,
+    /// Whether the boxes have labels.
+    labelled: bool,
     /// Error of each redrawn image, for auto-encoders.
-    pub reconstructions: Vec<SquaredError>,
+    reconstructions: Vec<SquaredError>,
+    /// Impulses found in each image, for Gabor noise.
+    impulses: Vec<MatchCounts>,
+    /// Correlation of the redrawn kernel with the true one.
+    kernel_corr: Option<f64>,
 }
 
 /// Runs the model on the first `count` scenes of a set; each scene's K is the number of its instances, as in the paper's
@@ -63,7 +78,11 @@ pub fn detect_scenes(
     };
     let model = model.clone().with_instances(most);
     let redraws = matches!(model.config().task, TaskNetwork::Autoencoder { .. });
-    let mut seen = Seen::default();
+    let mut seen = Seen {
+        labelled: !redraws,
+        ..Seen::default()
+    };
+    let mut kernels = Vec::new();
     let mut first = 0;
     while first < count {
         let taken = (count - first).min(AT_ONCE as u64);
@@ -77,6 +96,14 @@ pub fn detect_scenes(
             seen.reconstructions
                 .extend(errors(&batch.images, &redrawn)?);
         }
+        if set.noise().is_some() {
+            let pairs = batch.scenes.iter().zip(&found);
+            seen.impulses
+                .extend(pairs.map(|(scene, found)| impulses(scene, found)));
+            if redraws && kernels.len() < KERNELS {
+                kernels.extend(redrawn_patches(&model, batch.images.clone(), &found)?);
+            }
+        }
         let detections = model.label(batch.images.clone(), &found)?;
         let pairs = batch.truths().into_iter().zip(detections);
         seen.images.extend(pairs.map(|(truths, mut detections)| {
@@ -85,7 +112,50 @@ pub fn detect_scenes(
         }));
         first += taken;
     }
+    if let Some(noise) = set.noise() {
+        seen.kernel_corr = kernel_corr(&kernels, &true_kernel(&model, noise));
+    }
     Ok(seen)
+}
+
+/// Found impulses of one image, counted.
+fn impulses(scene: &Scene, found: &[ScoredKeypoint]) -> MatchCounts {
+    let truths: Vec<Keypoint> = scene
+        .instances
+        .iter()
+        .map(|instance| {
+            let centre = instance.bounds.centre_px();
+            Keypoint {
+                x_px: centre.x_px,
+                y_px: centre.y_px,
+                scale: instance.scale,
+            }
+        })
+        .collect();
+    let found: Vec<Keypoint> = found.iter().map(|found| found.keypoint).collect();
+    impulse_of(&truths, &found, IMPULSE_RADIUS_PX)
+}
+
+/// The first channel of every redrawn patch.
+fn redrawn_patches(
+    model: &Model,
+    images: Tensor<4>,
+    found: &[Vec<ScoredKeypoint>],
+) -> Result<Vec<Vec<f32>>> {
+    let (_, redrawn) = model.see(images, found)?;
+    let [_, channels, height, width] = redrawn.dims();
+    let values = redrawn.try_into_vec_as::<f32>()?;
+    let patches = values.chunks_exact(channels * height * width);
+    Ok(patches
+        .map(|patch| patch[..height * width].to_vec())
+        .collect())
+}
+
+/// The kernel as a patch would show it.
+fn true_kernel(model: &Model, noise: &GaborNoise) -> Vec<f32> {
+    let geometry = model.config().geometry;
+    let side_px = f64::from(geometry.base_box_px);
+    noise.kernel(side_px, geometry.patch_px).pixels
 }
 
 /// The squared error of each image.
@@ -111,14 +181,19 @@ pub fn judge(
 ) -> Evaluation {
     let config = EvaluationConfig {
         class_count: classes,
-        rule: MatchRule::Iou,
+        rule: if seen.labelled {
+            MatchRule::Iou
+        } else {
+            MatchRule::IouUnlabelled
+        },
         official_k: Some(instances),
         bootstrap,
     };
     let evidence = Evidence {
         images: &seen.images,
         reconstructions: &seen.reconstructions,
-        ..Evidence::default()
+        impulses: &seen.impulses,
+        kernel_corr: seen.kernel_corr,
     };
     Evaluation::new(evidence, &config)
 }

@@ -107,11 +107,17 @@ impl Notes {
         if let Some(found) = validation {
             let share =
                 |value: Option<f64>| value.map_or("-".into(), |v| format!("{:.1} %", v * 100.0));
+            let told = match found.rmse {
+                Some(rmse) => format!("RMSE {rmse:.4}"),
+                None => format!(
+                    "Classif. {}, Both {}",
+                    share(found.classif),
+                    share(found.both)
+                ),
+            };
+            let iou50 = share(found.iou50);
             self.bar.println(format!(
-                "step {done}: on held-out scenes IoU50 {}, Classif. {}, Both {}",
-                share(found.iou50),
-                share(found.classif),
-                share(found.both)
+                "step {done}: on held-out scenes IoU50 {iou50}, {told}"
             ));
         }
         Ok(())

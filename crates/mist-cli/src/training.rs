@@ -183,7 +183,6 @@ impl Training<'_> {
             }
             (Method::Lifted(lifted), TaskNetwork::Autoencoder { .. }) => {
                 let task = Reconstruction {
-                    images: images.clone(),
                     geometry: recipe.model.geometry,
                 };
                 lifted.step(&mut self.trainee, images, &task, progress)

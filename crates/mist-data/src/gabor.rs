@@ -114,6 +114,23 @@ impl GaborNoise {
         density * MEAN_SQUARE_WEIGHT * energy
     }
 
+    /// The kernel alone, `pixels` by `pixels` values over a square of `side_px` around its centre.
+    pub fn kernel(&self, side_px: f64, pixels: usize) -> Image {
+        let (sin, cos) = libm::sincos(self.orientation_rad);
+        let offset_px = |index: usize| ((index as f64 + 0.5) / pixels as f64 - 0.5) * side_px;
+        let mut image = Image::filled(pixels, pixels, 1, 0.0);
+        for (index, value) in image.pixels.iter_mut().enumerate() {
+            let (x_px, y_px) = (offset_px(index % pixels), offset_px(index / pixels));
+            let scaled = self.bandwidth_per_px * x_px.hypot(y_px);
+            let envelope = libm::exp(-PI * scaled * scaled);
+            if envelope >= self.envelope_floor {
+                let phase = TAU * self.frequency_per_px * (x_px * cos + y_px * sin);
+                *value = (envelope * libm::cos(phase)) as f32;
+            }
+        }
+        image
+    }
+
     /// Draws a scene; each instance is an impulse, its bounds the square around the kernel.
     pub(crate) fn draw(&self, rng: &mut SceneRng) -> Scene {
         let impulses = self.impulses(rng);
@@ -276,6 +293,22 @@ mod tests {
                     "{x} {y}: {value} {expected}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn the_kernel_alone_is_what_an_impulse_renders() {
+        let noise = GaborNoise::with_mean_impulses(16.0);
+        let mut image = Image::filled(128, 128, 1, 0.0);
+        let centre = Impulse {
+            x_px: 64.0,
+            y_px: 64.0,
+            weight: 1.0,
+        };
+        noise.add_kernel(&mut image, &centre);
+        let kernel = noise.kernel(128.0, 128);
+        for (rendered, alone) in image.pixels.iter().zip(&kernel.pixels) {
+            assert!((rendered - alone).abs() < 1e-6);
         }
     }
 

@@ -138,6 +138,14 @@ impl SceneSet {
         }
     }
 
+    /// The noise behind Gabor scenes.
+    pub fn noise(&self) -> Option<&GaborNoise> {
+        match &self.source {
+            Source::Digits { .. } | Source::Glyphs { .. } => None,
+            Source::Gabor(noise) => Some(noise),
+        }
+    }
+
     /// How many instances scenes have.
     pub fn instance_count(&self) -> InstanceCount {
         match &self.source {

@@ -12,8 +12,8 @@ use crate::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
 use crate::keypoints;
 use crate::metrics::Detection;
 use crate::networks::{
-    DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, autoencoder, classifier,
-    refuse_unknown,
+    DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, PatchValues, autoencoder,
+    classifier, refuse_unknown,
 };
 use crate::sample::{PatchGeometry, paste, sample};
 
@@ -35,6 +35,9 @@ pub enum TaskNetwork {
     Autoencoder {
         /// The way to the code; the way back mirrors it.
         encoder: EncoderConfig,
+        /// What it may draw.
+        #[serde(default)]
+        values: PatchValues,
     },
 }
 
@@ -46,7 +49,7 @@ impl TaskNetwork {
     pub fn network(&self) -> Result<Network, NetworkError> {
         match self {
             Self::Classifier { encoder, classes } => classifier(encoder, *classes),
-            Self::Autoencoder { encoder } => autoencoder(encoder),
+            Self::Autoencoder { encoder, values } => autoencoder(encoder, *values),
         }
     }
 }
@@ -55,6 +58,9 @@ impl TaskNetwork {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
+    /// The value of an image without objects: what is seen and redrawn is the difference to it.
+    #[serde(default)]
+    pub background: f32,
     /// Scale levels of H.
     pub scales: ScaleLevels,
     /// Network of H.
@@ -73,6 +79,7 @@ impl ModelConfig {
     /// The released code's MNIST model.
     pub fn official() -> Self {
         Self {
+            background: 0.0,
             scales: ScaleLevels::single(),
             detector: DetectorConfig::official(),
             softmax: LocalSoftmax::official(),
@@ -202,6 +209,15 @@ impl Model {
         Self::from_networks(config, detector, task)
     }
 
+    /// What the networks see of images of any shape: their difference to the background.
+    pub fn foreground(&self, images: Tensor<4>) -> Tensor<4> {
+        if self.config.background == 0.0 {
+            images
+        } else {
+            images - self.config.background
+        }
+    }
+
     /// The heatmap's K strongest maxima of each image, strongest first: `E_K(H(I))`.
     ///
     /// # Shapes
@@ -210,6 +226,7 @@ impl Model {
     /// # Errors
     /// When an image is too small or the heatmap is not finite.
     pub fn locate(&self, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
+        let images = self.foreground(images);
         let heatmaps = self.heatmap.forward(images, InputStatistics::Running)?;
         self.config
             .extractor
@@ -251,7 +268,7 @@ impl Model {
             .collect())
     }
 
-    /// The image redrawn from its patches by an auto-encoder: `sum_k S^-1(T(S(I, x_k)), x_k)`.
+    /// The image redrawn from its patches by an auto-encoder: the background and `sum_k S^-1(T(S(I, x_k)), x_k)`.
     ///
     /// # Shapes
     /// - `images` and output: `[batch, channels, height, width]`
@@ -278,7 +295,8 @@ impl Model {
         let (patches, points) = self.patches(images, found)?;
         let redrawn = self.task.forward(patches, InputStatistics::Running)?;
         let redrawn = redrawn.reshape([batch, instances, channels, side, side]);
-        paste(redrawn, points, self.config.geometry, height, width)
+        let objects = paste(redrawn, points, self.config.geometry, height, width)?;
+        Ok(objects + self.config.background)
     }
 
     /// Every keypoint's patch and what the task network makes of it, image after image.
@@ -312,7 +330,11 @@ impl Model {
             .map(|image| image.iter().map(|found| found.keypoint).collect())
             .collect();
         let points = keypoints::to_tensor(&points, &images.device())?;
-        let patches = sample(images, points.clone(), self.config.geometry)?;
+        let patches = sample(
+            self.foreground(images),
+            points.clone(),
+            self.config.geometry,
+        )?;
         let [batch, instances, channels, height, width] = patches.dims();
         Ok((
             patches.reshape([batch * instances, channels, height, width]),

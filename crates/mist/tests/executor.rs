@@ -4,8 +4,8 @@
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use mist::networks::{
-    BlockStyle, DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, autoencoder,
-    classifier,
+    BlockStyle, DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, PatchValues,
+    autoencoder, classifier,
 };
 use mist_kernels::executor::{Executor, InputStatistics as Statistics, Wanted};
 use mist_kernels::network::{Layer, Network, NormPlacement, Padding, ResidualBlock, Shape};
@@ -272,7 +272,7 @@ fn the_autoencoder() {
         blocks_per_level: 1,
         ..EncoderConfig::paper(1)
     };
-    let network = autoencoder(&encoder).unwrap();
+    let network = autoencoder(&encoder, PatchValues::Unit).unwrap();
     compare_deep("auto-encoder", &network, [2, 1, 16, 16]);
 }
 

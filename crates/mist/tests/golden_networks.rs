@@ -13,8 +13,8 @@ mod support;
 use burn::tensor::{DType, Device, Tensor};
 use mist::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
 use mist::networks::{
-    BlockStyle, DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, Precision,
-    autoencoder, classifier,
+    BlockStyle, DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, PatchValues,
+    Precision, autoencoder, classifier,
 };
 use mist_kernels::network::{Layer, Network, NormPlacement, Padding, ParameterRole, ResidualBlock};
 use support::{Golden, contract, family, golden_files};
@@ -202,7 +202,7 @@ fn whole_networks_that_amplify_rounding() {
         ),
         (
             "net_autoencoder_paper",
-            autoencoder(&EncoderConfig::paper(1)),
+            autoencoder(&EncoderConfig::paper(1), PatchValues::Unit),
         ),
     ];
     for (name, network) in networks {

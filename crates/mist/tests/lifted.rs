@@ -8,7 +8,7 @@ use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{Classification, HeatmapLoss, LiftedConfig, Reconstruction, StageOrder};
 use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
-use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig};
+use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig, PatchValues};
 use mist::sample::PatchGeometry;
 use mist::training::{AdamConfig, OptimiserConfig, Progress, Schedule, Trainee};
 
@@ -35,6 +35,7 @@ fn config(order: StageOrder) -> LiftedConfig {
         order,
         seeded_steps: 2,
         seeds_compete: true,
+        seed_box_share: 1.0,
         keypoint_steps: 1,
         keypoint_rate: 2.0,
         keypoint_limit_px: 0.0,
@@ -60,6 +61,7 @@ fn encoder() -> EncoderConfig {
 
 fn model(task: TaskNetwork) -> ModelConfig {
     ModelConfig {
+        background: 0.0,
         scales: ScaleLevels::lf_net(),
         detector: DetectorConfig {
             in_channels: 1,
@@ -164,9 +166,11 @@ fn a_restored_training_goes_on_to_the_bit() {
 #[test]
 fn reconstruction_learns_through_the_same_loop() {
     let device = Device::flex().autodiff();
-    let mut trainee = trainee(TaskNetwork::Autoencoder { encoder: encoder() });
+    let mut trainee = trainee(TaskNetwork::Autoencoder {
+        encoder: encoder(),
+        values: PatchValues::Unit,
+    });
     let task = Reconstruction {
-        images: images(6, &device),
         geometry: trainee.model.config().geometry,
     };
     let lifted = config(StageOrder::TaskFirst);
@@ -233,7 +237,10 @@ fn detection_gives_k_boxes_per_image() {
 #[test]
 fn an_auto_encoder_redraws_what_the_loss_compares() {
     let device = Device::flex().autodiff();
-    let mut trainee = trainee(TaskNetwork::Autoencoder { encoder: encoder() });
+    let mut trainee = trainee(TaskNetwork::Autoencoder {
+        encoder: encoder(),
+        values: PatchValues::Unit,
+    });
     let geometry = trainee.model.config().geometry;
     let plain = Device::flex();
     let model = trainee.evaluated(&plain).unwrap();
@@ -245,10 +252,7 @@ fn an_auto_encoder_redraws_what_the_loss_compares() {
         .sum()
         .into_scalar::<f32>()
         / 6.0;
-    let task = Reconstruction {
-        images: images(6, &device),
-        geometry,
-    };
+    let task = Reconstruction { geometry };
     let lifted = LiftedConfig {
         seeded_steps: 0,
         seeds_compete: false,

@@ -139,6 +139,7 @@ fn all_metrics_agree_with_numpy() {
                 images: &images,
                 reconstructions: &reconstructions,
                 impulses: &impulses,
+                kernel_corr: None,
             };
             let config = EvaluationConfig {
                 class_count: golden.class_count,

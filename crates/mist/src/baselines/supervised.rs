@@ -39,6 +39,7 @@ impl SupervisedConfig {
         progress: Progress,
     ) -> Result<Step, Error> {
         let device = images.device();
+        let images = trainee.model.foreground(images);
         let config = trainee.model.config().clone();
         let centres: Vec<Vec<Keypoint>> = truths
             .iter()

@@ -9,18 +9,22 @@ use burn::tensor::{DType, Tensor};
 
 use crate::Error;
 use crate::geometry::Keypoint;
+use crate::heatmap::ScaleLevels;
 
 use super::window_sums::{WindowSums, window};
 
-/// Side of the inner window, which prefers objects at the box's centre, as a share of the box.
+/// Side of the inner window, which prefers objects at the box's centre, as a share of the box, and its weight.
 const INNER: f32 = 0.5;
+const INNER_WEIGHT: f64 = 0.25;
 /// Side of the outer window, whose rim should be empty, as a multiple of the box.
 const OUTER: f32 = 1.4;
+/// Large boxes hold more than small ones: scores are divided by the scale to this power.
+const SCALE_POWER: f32 = 0.6;
 
 /// `instances` boxes per image: each time the one that holds most contrast, less what surrounds it; what it holds does
 /// not count again.
 ///
-/// Contrast is the squared difference to the image's median.
+/// Contrast is the squared difference to the image's median. Boxes have a side of `box_px` times one of the levels.
 ///
 /// # Shapes
 /// - `images`: `[batch, channels, height, width]`
@@ -31,11 +35,14 @@ pub fn cover(
     images: Tensor<4>,
     instances: usize,
     box_px: f32,
+    levels: &ScaleLevels,
 ) -> Result<Vec<Vec<Keypoint>>, Error> {
     let [batch, channels, height, width] = images.dims();
     let area = height * width;
     let values = images.cast(DType::F32).try_into_vec_as::<f32>()?;
     let sample = channels * area;
+    let levels = levels.values().iter();
+    let boxes: Vec<SeedBox> = levels.map(|&scale| SeedBox::new(box_px, scale)).collect();
     Ok((0..batch)
         .map(|image| {
             let planes = &values[image * sample..(image + 1) * sample];
@@ -46,7 +53,7 @@ pub fn cover(
                     *sum += (value - median) * (value - median);
                 }
             }
-            greedy(contrast, width, instances, box_px)
+            greedy(contrast, width, instances, &boxes)
         })
         .collect())
 }
@@ -57,37 +64,82 @@ fn median(values: &[f32]) -> f32 {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-fn greedy(mut contrast: Vec<f32>, width: usize, instances: usize, box_px: f32) -> Vec<Keypoint> {
-    let side = |share: f32| (box_px * share).round().max(1.0) as usize;
-    let (inner, whole, outer) = (side(INNER), side(1.0), side(OUTER));
-    (0..instances)
-        .map(|_| {
-            let sums = WindowSums::new(&contrast, width);
-            let score = |x: usize, y: usize| {
-                sums.around(x, y, inner) + 2.0 * sums.around(x, y, whole) - sums.around(x, y, outer)
-            };
-            let mut best = (f64::NEG_INFINITY, 0, 0);
-            for y in inside(sums.height, whole) {
-                for x in inside(width, whole) {
-                    let score = score(x, y);
-                    if score > best.0 {
-                        best = (score, x, y);
-                    }
-                }
-            }
-            let (_, x, y) = best;
-            let [columns, rows] =
-                [(x, width), (y, sums.height)].map(|(at, end)| window(at, whole, end));
-            for row in rows.0..rows.1 {
-                contrast[row * width..][columns.0..columns.1].fill(0.0);
-            }
-            Keypoint {
-                x_px: x as f32 + 0.5,
-                y_px: y as f32 + 0.5,
-                scale: 1.0,
+/// The windows of one scale.
+struct SeedBox {
+    scale: f32,
+    inner_px: usize,
+    whole_px: usize,
+    outer_px: usize,
+}
+
+/// A seed and what speaks for it.
+#[derive(Clone, Copy)]
+struct Candidate {
+    score: f64,
+    x: usize,
+    y: usize,
+    whole_px: usize,
+    scale: f32,
+}
+
+impl SeedBox {
+    fn new(box_px: f32, scale: f32) -> Self {
+        let side = |share: f32| (box_px * scale * share).round().max(1.0) as usize;
+        Self {
+            scale,
+            inner_px: side(INNER),
+            whole_px: side(1.0),
+            outer_px: side(OUTER),
+        }
+    }
+
+    fn candidates(&self, sums: &WindowSums) -> impl Iterator<Item = Candidate> {
+        let columns = inside(sums.width, self.whole_px);
+        let places = inside(sums.height, self.whole_px)
+            .flat_map(move |y| columns.clone().map(move |x| (x, y)));
+        let share = f64::from(self.scale.powf(-SCALE_POWER));
+        places.map(move |(x, y)| {
+            let around = |side_px| sums.around(x, y, side_px);
+            let contrast = INNER_WEIGHT * around(self.inner_px) + 2.0 * around(self.whole_px)
+                - around(self.outer_px);
+            Candidate {
+                score: contrast * share,
+                x,
+                y,
+                whole_px: self.whole_px,
+                scale: self.scale,
             }
         })
-        .collect()
+    }
+}
+
+fn greedy(
+    mut contrast: Vec<f32>,
+    width: usize,
+    instances: usize,
+    boxes: &[SeedBox],
+) -> Vec<Keypoint> {
+    let mut seeds = Vec::with_capacity(instances);
+    for _ in 0..instances {
+        let sums = WindowSums::new(&contrast, width);
+        let candidates = boxes.iter().flat_map(|seed_box| seed_box.candidates(&sums));
+        let better =
+            |best: Candidate, next: Candidate| if next.score > best.score { next } else { best };
+        let Some(best) = candidates.reduce(better) else {
+            break;
+        };
+        let [columns, rows] = [(best.x, width), (best.y, sums.height)]
+            .map(|(at, end)| window(at, best.whole_px, end));
+        for row in rows.0..rows.1 {
+            contrast[row * width..][columns.0..columns.1].fill(0.0);
+        }
+        seeds.push(Keypoint {
+            x_px: best.x as f32 + 0.5,
+            y_px: best.y as f32 + 0.5,
+            scale: best.scale,
+        });
+    }
+    seeds
 }
 
 /// Places where a box lies wholly in the image, or the middle if none does.
@@ -116,7 +168,13 @@ mod tests {
             }
         }
         let data = TensorData::new(pixels, [1, 1, height, width]);
-        let found = cover(Tensor::from_data(data, &Device::flex()), 2, 8.0).unwrap();
+        let found = cover(
+            Tensor::from_data(data, &Device::flex()),
+            2,
+            8.0,
+            &ScaleLevels::single(),
+        )
+        .unwrap();
         let places: Vec<_> = found[0].iter().map(|p| (p.x_px, p.y_px)).collect();
         for (place, centre) in places.iter().zip([(8.0, 9.0), (28.0, 18.0)]) {
             assert!(
@@ -127,9 +185,26 @@ mod tests {
     }
 
     #[test]
+    fn boxes_are_as_large_as_what_they_hold() {
+        let side = 48;
+        let mut pixels = vec![0.0; side * side];
+        for (size, left, top) in [(12, 4, 5), (6, 30, 30)] {
+            for y in top..top + size {
+                pixels[y * side + left..][..size].fill(1.0);
+            }
+        }
+        let images =
+            Tensor::from_data(TensorData::new(pixels, [1, 1, side, side]), &Device::flex());
+        let levels = ScaleLevels::new(vec![0.75, 1.0, 1.5]).unwrap();
+        let found = cover(images, 2, 8.0, &levels).unwrap();
+        let scales: Vec<_> = found[0].iter().map(|p| p.scale).collect();
+        assert_eq!(scales, [1.5, 0.75]);
+    }
+
+    #[test]
     fn an_empty_image_gives_as_many_as_asked_for() {
         let images = Tensor::<4>::zeros([2, 3, 9, 7], &Device::flex());
-        let found = cover(images, 4, 20.0).unwrap();
+        let found = cover(images, 4, 20.0, &ScaleLevels::lf_net()).unwrap();
         assert!(found.iter().all(|image| image.len() == 4));
     }
 }

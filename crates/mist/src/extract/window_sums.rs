@@ -11,7 +11,7 @@ pub(super) fn window(at: usize, side: usize, end: usize) -> (usize, usize) {
 pub(super) struct WindowSums {
     /// Sum over all rows above and columns before, `[height + 1][width + 1]`.
     table: Vec<f64>,
-    width: usize,
+    pub width: usize,
     pub height: usize,
 }
 

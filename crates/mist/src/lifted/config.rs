@@ -39,6 +39,8 @@ pub struct LiftedConfig {
     /// Whether those seeds go on to compete with E_K(H(I)) afterwards: of the two starts, each image takes the one that
     /// its task loss prefers.
     pub seeds_compete: bool,
+    /// Side of the seeds' boxes as a share of the base box: less than one where objects overlap heavily.
+    pub seed_box_share: f32,
     /// Gradient steps on the keypoints.
     pub keypoint_steps: usize,
     /// Their size, on one image's own loss.
@@ -74,6 +76,7 @@ impl LiftedConfig {
             order: StageOrder::KeypointsFirst,
             seeded_steps: 0,
             seeds_compete: false,
+            seed_box_share: 1.0,
             keypoint_steps: 2,
             keypoint_rate: 312.5,
             keypoint_limit_px: 0.0,

@@ -45,6 +45,7 @@ impl LiftedConfig {
         progress: Progress,
     ) -> Result<Step, Error> {
         let model = &trainee.model;
+        let images = model.foreground(images);
         let heatmap = if trainee.detector_rests(progress) {
             // A graph on which nobody walks back would be kept for ever.
             model.heatmap.frozen()
@@ -109,8 +110,9 @@ impl LiftedConfig {
         let model = &trainee.model;
         let config = model.config();
         let seeds = || {
-            let (instances, box_px) = (config.extractor.instances, config.geometry.base_box_px);
-            cover(images.clone().inner(), instances, box_px)
+            let box_px = config.geometry.base_box_px * self.seed_box_share;
+            let instances = config.extractor.instances;
+            cover(images.clone().inner(), instances, box_px, &config.scales)
         };
         if seeded {
             return seeds();
@@ -230,7 +232,7 @@ impl LiftedConfig {
     ) -> Result<Tensor<1>, Error> {
         let geometry = trainee.model.config().geometry;
         let patches = sample(images.clone(), points.clone(), geometry)?;
-        Ok(task.loss(network, patches, points)? * self.task_loss_factor)
+        Ok(task.loss(network, images, patches, points)? * self.task_loss_factor)
     }
 
     /// Moves the detector towards a heatmap with its maxima at the keypoints.

@@ -12,6 +12,7 @@ pub trait Task {
     /// The loss of each image, `[batch]`.
     ///
     /// # Shapes
+    /// - `images`: `[batch, channels, height, width]`, without their background
     /// - `patches`: `[batch, K, channels, patch_px, patch_px]`
     /// - `keypoints`: `[batch, K, 3]`
     ///
@@ -20,6 +21,7 @@ pub trait Task {
     fn loss(
         &self,
         network: &NetworkModule,
+        images: &Tensor<4>,
         patches: Tensor<5>,
         keypoints: Tensor<3>,
     ) -> Result<Tensor<1>, Error>;
@@ -35,10 +37,8 @@ pub struct Classification {
 }
 
 /// Auto-encoding (section 4.2).
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Reconstruction {
-    /// The images to redraw, `[batch, channels, height, width]`.
-    pub images: Tensor<4>,
     /// Size of boxes and patches.
     pub geometry: PatchGeometry,
 }
@@ -54,6 +54,7 @@ impl Task for Classification {
     fn loss(
         &self,
         network: &NetworkModule,
+        _images: &Tensor<4>,
         patches: Tensor<5>,
         _keypoints: Tensor<3>,
     ) -> Result<Tensor<1>, Error> {
@@ -69,6 +70,7 @@ impl Task for Reconstruction {
     fn loss(
         &self,
         network: &NetworkModule,
+        images: &Tensor<4>,
         patches: Tensor<5>,
         keypoints: Tensor<3>,
     ) -> Result<Tensor<1>, Error> {
@@ -76,8 +78,8 @@ impl Task for Reconstruction {
         let redrawn = each_patch(network, patches)?;
         let side = self.geometry.patch_px;
         let redrawn = redrawn.reshape([batch, instances, channels, side, side]);
-        let [_, _, height, width] = self.images.dims();
+        let [_, _, height, width] = images.dims();
         let image = paste(redrawn, keypoints, self.geometry, height, width)?;
-        reconstruction_loss(self.images.clone(), image)
+        reconstruction_loss(images.clone(), image)
     }
 }

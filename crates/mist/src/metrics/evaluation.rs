@@ -25,6 +25,8 @@ pub enum MatchRule {
     /// Equal label and IoU of at least .5, matched one-to-one at the greatest total IoU (by the
     /// official variant: greedily, in the order of the truths).
     Iou,
+    /// IoU of at least .5 alone, for models that give no labels; metrics of labels are absent.
+    IouUnlabelled,
     /// Equal label and centre inside the true box, as for natural images (Table 4).
     Centre {
         /// The class that stands for no object; it is left out of every metric.
@@ -54,6 +56,8 @@ pub struct Evidence<'a> {
     pub reconstructions: &'a [SquaredError],
     /// Matched impulses of each image.
     pub impulses: &'a [MatchCounts],
+    /// What [`kernel_corr`](super::kernel_corr) gave.
+    pub kernel_corr: Option<f64>,
 }
 
 /// The metrics of a test set and their 95% intervals.
@@ -70,7 +74,7 @@ impl Evaluation {
     pub fn new(evidence: Evidence<'_>, config: &EvaluationConfig) -> Self {
         let foreground: Vec<ImageResult>;
         let images = match config.rule {
-            MatchRule::Iou => evidence.images,
+            MatchRule::Iou | MatchRule::IouUnlabelled => evidence.images,
             MatchRule::Centre { background } => {
                 foreground = evidence
                     .images
@@ -93,6 +97,10 @@ impl Evaluation {
                 per_image(images, |image| one_to_one_of(image, 0.5, LabelRule::Equal)),
                 both_official.clone(),
             ),
+            MatchRule::IouUnlabelled => {
+                let place = |image: &ImageResult| one_to_one_of(image, 0.5, LabelRule::Ignored);
+                (per_image(images, place), per_image(&kept, place))
+            }
             MatchRule::Centre { background } => (
                 per_image(images, |image| centre_of(image, background)),
                 per_image(&kept, |image| centre_of(image, background)),
@@ -101,15 +109,17 @@ impl Evaluation {
         let ratio = |images: &[ImageResult], of: &dyn Fn(&ImageResult) -> Ratio| {
             judge.sums(&per_image(images, of), Ratio::value)
         };
+        let labelled = config.rule != MatchRule::IouUnlabelled;
+        let of_labels = |estimate: Option<Estimate>| estimate.filter(|_| labelled);
         let estimates = MetricSet {
             rmse: judge.sums(evidence.reconstructions, SquaredError::rmse),
             iou50: ratio(images, &iou50_of),
             iou50_official: ratio(&kept, &iou50_of),
-            classif: ratio(images, &classif_of),
-            classif_official: ratio(&kept, &|image| classif_official_of(image, None)),
-            both: judge.sums(&both, MatchCounts::recall),
-            both_official: judge.sums(&both_official, MatchCounts::recall),
-            ap50: judge.average_precision(images.len(), &RankedClasses::new(images)),
+            classif: of_labels(ratio(images, &classif_of)),
+            classif_official: of_labels(ratio(&kept, &|image| classif_official_of(image, None))),
+            both: of_labels(judge.sums(&both, MatchCounts::recall)),
+            both_official: of_labels(judge.sums(&both_official, MatchCounts::recall)),
+            ap50: of_labels(judge.average_precision(images.len(), &RankedClasses::new(images))),
             ap50_class_blind: judge.average_precision(images.len(), &RankedClasses::blind(images)),
             precision: judge.sums(&matches, MatchCounts::precision),
             recall: judge.sums(&matches, MatchCounts::recall),
@@ -117,10 +127,17 @@ impl Evaluation {
             precision_official: judge.sums(&matches_official, MatchCounts::precision),
             recall_official: judge.sums(&matches_official, MatchCounts::recall),
             f1_official: judge.sums(&matches_official, MatchCounts::f1),
-            count_mae: ratio(images, &|image| count_error_of(image, config.class_count)),
+            count_mae: of_labels(ratio(images, &|image| {
+                count_error_of(image, config.class_count)
+            })),
             count_mae_total: ratio(images, &total_count_error_of),
+            impulse_precision: judge.sums(evidence.impulses, MatchCounts::precision),
+            impulse_recall: judge.sums(evidence.impulses, MatchCounts::recall),
             impulse_f1: judge.sums(evidence.impulses, MatchCounts::f1),
-            kernel_corr: None,
+            kernel_corr: evidence.kernel_corr.map(|value| Estimate {
+                value,
+                interval: None,
+            }),
             scale_err: ratio(images, &|image| scale_err_of(image, 0.5)),
         };
         Self {

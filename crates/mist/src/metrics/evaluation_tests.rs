@@ -39,11 +39,19 @@ fn reconstructions_and_impulses_come_with_their_evidence() {
         images: &[],
         reconstructions: &reconstructions,
         impulses: &impulses,
+        kernel_corr: Some(0.9),
     };
     let evaluation = Evaluation::new(evidence, &config(MatchRule::Iou));
-    // Every pixel is off by 1/2; F1 = 2 * 3 / 8. Equal images leave no spread.
+    // Every pixel is off by 1/2; 3 of 4 on either side are matched. Equal images leave no spread.
     let values: Vec<_> = evaluation.metrics.entries().collect();
-    assert_eq!(values, [("rmse", &0.5), ("impulse_f1", &0.75)]);
+    let expected = [
+        ("rmse", &0.5),
+        ("impulse_precision", &0.75),
+        ("impulse_recall", &0.75),
+        ("impulse_f1", &0.75),
+        ("kernel_corr", &0.9),
+    ];
+    assert_eq!(values, expected);
     assert_eq!(
         evaluation.intervals.rmse,
         Some(Interval {
@@ -51,7 +59,26 @@ fn reconstructions_and_impulses_come_with_their_evidence() {
             high: 0.5
         })
     );
-    assert_eq!(evaluation.intervals.entries().count(), 2);
+    assert_eq!(evaluation.intervals.entries().count(), 4);
+}
+
+#[test]
+fn without_labels_places_alone_are_judged() {
+    let images = [image(
+        &[truth(0.0, 0.0, 8.0, 8.0, 1)],
+        &[detection(1.0, 0.0, 9.0, 8.0, 0, 0.9)],
+    )];
+    let metrics = evaluate(&images, MatchRule::IouUnlabelled).metrics;
+    assert_eq!(metrics.recall, Some(1.0));
+    assert_eq!(metrics.iou50, Some(1.0));
+    let labelled = [
+        metrics.classif,
+        metrics.both,
+        metrics.ap50,
+        metrics.count_mae,
+    ];
+    assert_eq!(labelled, [None; 4]);
+    assert_eq!(evaluate(&images, MatchRule::Iou).metrics.recall, Some(0.0));
 }
 
 #[test]

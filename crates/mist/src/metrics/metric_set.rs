@@ -75,9 +75,13 @@ metric_set! {
     count_mae,
     /// Mean absolute error of the total count, in instances.
     count_mae_total,
+    /// Share of found impulses that are true ones.
+    impulse_precision,
+    /// Share of true impulses that were found.
+    impulse_recall,
     /// F1 of found impulses.
     impulse_f1,
-    /// Correlation of the learnt kernel with the true one; set by whoever holds the kernels.
+    /// Correlation of the learnt kernel with the true one.
     kernel_corr,
     /// Mean absolute log-ratio of matched boxes' sides, in nats.
     scale_err,

@@ -1,18 +1,30 @@
 //! The auto-encoder task network T for patches (paper, appendix C.1).
 
 use mist_kernels::network::{Layer, Network, NetworkError};
+use serde::{Deserialize, Serialize};
 
 use super::EncoderConfig;
 
-/// The encoder and its mirror image: 2x2 transposed convolutions up, a sigmoid at the end.
+/// The values a redrawn patch may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PatchValues {
+    /// `0..1`, by a sigmoid: objects brighter than their background (appendix C.1).
+    #[default]
+    Unit,
+    /// Any: objects that are brighter or darker than their background.
+    Signed,
+}
+
+/// The encoder and its mirror image: 2x2 transposed convolutions up, a sigmoid at the end if values are `0..1`.
 ///
 /// # Shapes
 /// - input: `[patches, in_channels, side, side]` with `side = 2^levels`
-/// - output: the same, in `0..1`
+/// - output: the same
 ///
 /// # Errors
 /// When a width is zero.
-pub fn autoencoder(encoder: &EncoderConfig) -> Result<Network, NetworkError> {
+pub fn autoencoder(encoder: &EncoderConfig, values: PatchValues) -> Result<Network, NetworkError> {
     let mut layers = encoder.layers();
     for &out_channels in encoder.level_channels().iter().rev() {
         let up = Layer::UpConv2 { out_channels };
@@ -23,7 +35,9 @@ pub fn autoencoder(encoder: &EncoderConfig) -> Result<Network, NetworkError> {
         out_channels: encoder.in_channels,
     };
     layers.extend(encoder.style.between_blocks(to_colours));
-    layers.push(Layer::Sigmoid);
+    if values == PatchValues::Unit {
+        layers.push(Layer::Sigmoid);
+    }
     Network::new(encoder.in_channels, layers)
 }
 
@@ -35,13 +49,17 @@ mod tests {
 
     #[test]
     fn parameter_counts_are_exact() {
-        let count = |encoder| autoencoder(&encoder).unwrap().parameter_count();
+        let count = |encoder| {
+            autoencoder(&encoder, PatchValues::Unit)
+                .unwrap()
+                .parameter_count()
+        };
         assert_eq!(count(EncoderConfig::paper(1)), 3_391_169);
     }
 
     #[test]
     fn a_patch_keeps_its_shape_and_passes_one_pixel() {
-        let network = autoencoder(&EncoderConfig::paper(1)).unwrap();
+        let network = autoencoder(&EncoderConfig::paper(1), PatchValues::Signed).unwrap();
         let shapes = network.shapes(Shape::new(1, 32, 32)).unwrap();
         assert_eq!(shapes.last(), Some(&Shape::new(1, 32, 32)));
         assert!(shapes.contains(&Shape::new(128, 1, 1)));

@@ -13,7 +13,7 @@ mod module;
 mod style;
 mod weights;
 
-pub use autoencoder::autoencoder;
+pub use autoencoder::{PatchValues, autoencoder};
 pub use classifier::classifier;
 pub use detector::DetectorConfig;
 pub use encoder::EncoderConfig;

@@ -1,0 +1,105 @@
+//! What the tables hold: experiments, and the paper's numbers.
+
+use super::{Column, Row, Table, Unit};
+
+const DETECTION: &[Column] = &[
+    Column::percent("iou50", "IoU 50 %"),
+    Column::percent("classif", "Classif."),
+    Column::percent("both", "Both"),
+];
+const RMSE: Column = Column {
+    metric: "rmse",
+    heading: "RMSE",
+    unit: Unit::Thousandths,
+};
+
+/// Every table that there are recipes for.
+pub const TABLES: &[Table] = &[
+    Table {
+        name: "table1",
+        title: "Reconstruction (Table 1)",
+        columns: &[RMSE, Column::percent("iou50", "IoU 50 %")],
+        rows: &[
+            Row::beside("mnist-easy-reconstruct", "MNIST easy", &[Some(0.038), None]),
+            Row::beside("mnist-hard-reconstruct", "MNIST hard", &[Some(0.053), None]),
+            Row::beside("gabor-reconstruct", "Gabor noise", &[Some(0.095), None]),
+        ],
+    },
+    Table {
+        name: "table2",
+        title: "MNIST-hard, weakly supervised (Table 2)",
+        columns: DETECTION,
+        rows: &[
+            Row::beside(
+                "mnist-hard-classify",
+                "MIST",
+                &[Some(97.8), Some(98.8), Some(97.5)],
+            ),
+            Row::ours("mnist-hard-official", "MIST, released code's choices"),
+            Row::beside(
+                "mnist-hard-supervised",
+                "supervised",
+                &[Some(99.6), Some(98.7), Some(98.6)],
+            ),
+        ],
+    },
+    Table {
+        name: "table3",
+        title: "Fewer digits (Table 3)",
+        columns: DETECTION,
+        rows: &[Row::beside(
+            "mnist-three-classify",
+            "MIST, 3 digits",
+            &[Some(99.5), Some(96.9), Some(96.6)],
+        )],
+    },
+    Table {
+        name: "table5",
+        title: "Sensitivity to K (Table 5)",
+        columns: &[Column::percent("ap50", "AP 50 %")],
+        rows: &[
+            Row::beside("mnist-k9", "9 digits, K = 9", &[Some(92.2)]),
+            Row::beside("mnist-k6to9", "6 to 9 digits, K = 7", &[Some(90.1)]),
+            Row::beside("mnist-k3to9", "3 to 9 digits, K = 6", &[Some(90.8)]),
+        ],
+    },
+    Table {
+        name: "beyond",
+        title: "Harder scenes of our own",
+        columns: DETECTION,
+        rows: &[
+            Row::ours("mnist-uneven-classify", "clustered digits"),
+            Row::ours("mnist-crowded-classify", "digits 16 px apart"),
+        ],
+    },
+    Table {
+        name: "ablations",
+        title: "One setting changed, MNIST-hard, short trainings",
+        columns: DETECTION,
+        rows: &[
+            Row::ours("ablate-base", "as mnist-hard-classify, 800 steps"),
+            Row::ours("ablate-paper-start", "keypoints start from E_K(H(I)) alone"),
+            Row::ours(
+                "ablate-no-competition",
+                "seeds for 400 steps, then E_K(H(I)) alone",
+            ),
+            Row::ours("ablate-squared", "squared distance of counts"),
+            Row::ours("ablate-nms-5", "suppression in 5 px, not 17"),
+            Row::ours("ablate-mass-1", "maxima of single responses"),
+            Row::ours("ablate-still-keypoints", "no keypoint step"),
+            Row::ours("ablate-three-keypoint-steps", "three keypoint steps"),
+            Row::ours("ablate-no-limit", "keypoint steps without limit"),
+            Row::ours("ablate-lambda", "lambda = 0.01"),
+            Row::ours("ablate-task-first", "the paper's order of stages"),
+            Row::ours("ablate-unweighted", "images weighted alike"),
+            Row::ours(
+                "ablate-official-norm",
+                "norm after convolutions, both networks",
+            ),
+            Row::ours("ablate-four-blocks", "detector of four blocks (17 px)"),
+            Row::ours("ablate-soft", "softmax strength 3, not 10"),
+            Row::ours("ablate-slow", "learning rates divided by 3.3"),
+            Row::ours("ablate-batch-32", "batch of 32"),
+        ],
+    },
+];
