@@ -84,7 +84,8 @@ struct Candidate {
 
 impl SeedBox {
     fn new(box_px: f32, scale: f32) -> Self {
-        let side = |share: f32| (box_px * scale * share).round().max(1.0) as usize;
+        // Odd, so that a window has a pixel at its centre and seeds are not off by half a pixel.
+        let side = |share: f32| ((box_px * scale * share + 1.0) / 2.0).max(1.0) as usize * 2 - 1;
         Self {
             scale,
             inner_px: side(INNER),
@@ -182,6 +183,19 @@ mod tests {
                 "{places:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_seed_sits_on_the_centre_of_what_it_holds() {
+        let side = 21;
+        let blob = |index: usize| {
+            let (x, y) = ((index % side) as f32 - 10.0, (index / side) as f32 - 10.0);
+            (-(x * x + y * y) / 8.0).exp()
+        };
+        let data = TensorData::new((0..side * side).map(blob).collect(), [1, 1, side, side]);
+        let images = Tensor::from_data(data, &Device::flex());
+        let found = cover(images, 1, 8.0, &ScaleLevels::single()).unwrap();
+        assert_eq!((found[0][0].x_px, found[0][0].y_px), (10.5, 10.5));
     }
 
     #[test]
