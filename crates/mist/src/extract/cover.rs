@@ -202,7 +202,7 @@ mod tests {
     fn boxes_are_as_large_as_what_they_hold() {
         let side = 48;
         let mut pixels = vec![0.0; side * side];
-        for (size, left, top) in [(12, 4, 5), (6, 30, 30)] {
+        for (size, left, top) in [(11, 4, 5), (5, 30, 30)] {
             for y in top..top + size {
                 pixels[y * side + left..][..size].fill(1.0);
             }
