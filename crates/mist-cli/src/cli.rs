@@ -238,6 +238,9 @@ pub struct Detect {
     /// Draw boxes and labels into PNG files in this directory.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub overlay: Option<PathBuf>,
+    /// Write each image as the model redraws it into this directory; for models trained by reconstruction.
+    #[arg(long, value_hint = ValueHint::DirPath)]
+    pub redrawn: Option<PathBuf>,
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,

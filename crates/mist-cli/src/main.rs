@@ -9,6 +9,7 @@ mod exit;
 mod figures;
 mod machine;
 mod models;
+mod mosaic;
 mod notes;
 mod patches;
 mod plot;

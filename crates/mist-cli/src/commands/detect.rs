@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burn::tensor::{Device, Tensor, TensorData};
+use mist::model::TaskNetwork;
 use mist_data::{Image, Scene, contact_sheet, read_png, write_png};
 
 use super::Say;
@@ -27,20 +28,30 @@ pub fn run(command: &Detect, say: Say) -> Result<()> {
         None => loaded.model,
     };
     let files = image_files(&command.images)?;
-    if let Some(directory) = &command.overlay {
+    for directory in command.overlay.iter().chain(&command.redrawn) {
         fs::create_dir_all(directory)
             .with_context(|| format!("cannot create {}", directory.display()))?;
+    }
+    if let (Some(_), TaskNetwork::Classifier { .. }) = (&command.redrawn, &model.config().task) {
+        return Err(
+            Usage("--redrawn needs a model that was trained by reconstruction".into()).into(),
+        );
     }
     let mut images = Vec::with_capacity(files.len());
     for file in &files {
         let image = read_png(file)?;
         let tensor = to_tensor(&image, model.config().image_channels(), &device);
         let found = model
-            .detect(tensor)
+            .locate(tensor.clone())
             .with_context(|| file.display().to_string())?;
-        let detections = found.into_iter().next().unwrap_or_default();
+        let labelled = model.label(tensor.clone(), &found)?;
+        let detections = labelled.into_iter().next().unwrap_or_default();
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        if let Some(directory) = &command.redrawn {
+            let redrawn = to_image(model.redraw(tensor, &found)?)?;
+            write_png(&directory.join(name), &redrawn)?;
+        }
         if let Some(directory) = &command.overlay {
-            let name = file.file_name().unwrap_or(file.as_os_str());
             let scene = Scene {
                 instances: detections.iter().map(as_instance).collect(),
                 image: image.clone(),
@@ -86,6 +97,19 @@ fn image_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
 fn is_png(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("png"))
+}
+
+/// The first image of a tensor.
+fn to_image(images: Tensor<4>) -> Result<Image> {
+    let [_, channels, height_px, width_px] = images.dims();
+    let mut pixels = images.try_into_vec_as::<f32>()?;
+    pixels.truncate(channels * height_px * width_px);
+    Ok(Image {
+        width_px,
+        height_px,
+        channels,
+        pixels,
+    })
 }
 
 /// The image in as many channels as the model sees: gray is repeated, colours are averaged.

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use mist::metrics::{Bootstrap, Evaluation};
+use mist::model::TaskNetwork;
 
 use super::Say;
 use crate::cli::Eval;
@@ -9,6 +10,7 @@ use crate::evaluation::Proposals;
 use crate::exit::Usage;
 use crate::machine::Machine;
 use crate::models::{self, Choice, Origin};
+use crate::patches::patch_sheet;
 use crate::results::ResultFile;
 use crate::run::directory::RunDirectory;
 use crate::run::metrics_log;
@@ -54,7 +56,14 @@ pub fn run(command: &Eval, say: Say) -> Result<()> {
         Some(Bootstrap::default()),
     );
     if let Some(path) = &command.sheet {
-        detections::write_sheet(path, &set, &results.images)?;
+        match loaded.model.config().task {
+            TaskNetwork::Classifier { .. } => {
+                detections::write_sheet(path, &set, &results.images)?;
+            }
+            TaskNetwork::Autoencoder { .. } => {
+                mist_data::write_png(path, &patch_sheet(&loaded.model, &set, &device)?)?;
+            }
+        }
     }
     if let Some(directory) = &command.record {
         let Origin::Run(run) = &loaded.origin else {

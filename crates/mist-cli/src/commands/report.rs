@@ -83,9 +83,9 @@ fn found(page: &mut Page, run: &RunDirectory, command: &Report) -> Result<()> {
     mist_data::write_png(&patches, &patch_sheet(&loaded.model, &set, &device)?)?;
     page.heading("Patches");
     let caption = match loaded.model.config().task {
-        TaskNetwork::Classifier { .. } => "one row per image: the image, then its patches",
+        TaskNetwork::Classifier { .. } => "image, boxes, and the patches below",
         TaskNetwork::Autoencoder { .. } => {
-            "two rows per image: the image and its patches, then both redrawn"
+            "image, boxes and the image redrawn; below, each patch and what becomes of it"
         }
     };
     page.png(&read(&patches)?, caption);
