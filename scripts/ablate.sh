@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mist=${MIST:-target/release/mist}
-steps=800
+steps=300
 
 declare -A changed=(
     [base]=""
@@ -15,7 +15,6 @@ declare -A changed=(
     [mass-1]="model.extractor.mass_window_px=1"
     [still-keypoints]="method.lifted.keypoint_steps=0"
     [three-keypoint-steps]="method.lifted.keypoint_steps=3"
-    [no-limit]="method.lifted.keypoint_limit_px=0.0"
     [lambda]="method.lifted.lambda=0.01"
     [task-first]="method.lifted.order=task_first"
     [unweighted]="method.lifted.heatmap_loss.weighted_mean.sharpness=0.0"
@@ -33,12 +32,13 @@ fi
 for name in "${names[@]}"; do
     experiment=ablate-$name
     [ -e "results/$experiment.seed1.json" ] && continue
-    settings=(--set "experiment=$experiment" --set "steps=$steps" --set every.validation=400)
+    settings=(--set "experiment=$experiment" --set "steps=$steps" --set every.validation="$steps"
+        --set method.lifted.seeded_steps=150)
     for setting in ${changed[$name]}; do
         settings+=(--set "$setting")
     done
     rm -rf "runs/$experiment"
     run=$("$mist" train mnist-hard-classify -q "${settings[@]}")
-    "$mist" eval "$run" -q --last --record >/dev/null
+    "$mist" eval "$run" -q --last --count 500 --record >/dev/null
     echo "$experiment" >&2
 done
