@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Machine {
     pub cpu: String,
+    /// Threads that were used.
     pub threads: usize,
     pub os: String,
 }
@@ -22,7 +23,7 @@ impl Machine {
         let name = name.map(|name| name.trim_start_matches(['\t', ' ', ':']).to_owned());
         Self {
             cpu: name.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: rayon::current_num_threads(),
             os: std::env::consts::OS.to_owned(),
         }
     }

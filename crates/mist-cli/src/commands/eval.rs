@@ -8,7 +8,6 @@ use super::Say;
 use crate::cli::Eval;
 use crate::evaluation::Proposals;
 use crate::exit::Usage;
-use crate::machine::Machine;
 use crate::models::{self, Choice, Origin};
 use crate::patches::patch_sheet;
 use crate::results::ResultFile;
@@ -103,6 +102,7 @@ fn record(
     dataset: &str,
 ) -> Result<ResultFile> {
     let recipe = run.recipe()?;
+    let environment = run.environment()?;
     let curve = metrics_log::read(&run.metrics())?;
     let last = curve.last();
     Ok(ResultFile {
@@ -110,14 +110,13 @@ fn record(
         method: recipe.method.name().to_owned(),
         dataset: format!("{dataset} {}", command.split),
         command: format!(
-            "mist train {name} --seed {seed} && mist eval runs/{name}/N --count {} --record",
+            "{} && mist eval RUN --count {} --record",
+            environment.shell_command(),
             command.count,
-            name = recipe.experiment,
-            seed = recipe.seed
         ),
-        commit: run.commit()?,
+        commit: environment.commit,
         seed: recipe.seed,
-        machine: Machine::here(),
+        machine: environment.machine,
         wall_secs: last.map_or(0.0, |line| line.secs),
         images_seen: last.map_or(0, |line| line.step) * recipe.batch as u64,
         test_images: command.count,

@@ -24,12 +24,29 @@ pub struct RunDirectory {
 
 /// What a training ran on.
 #[derive(Serialize, Deserialize)]
-struct Environment {
+pub struct Environment {
     version: String,
-    commit: Option<String>,
+    /// The commit of the code, where it is known.
+    pub commit: Option<String>,
     command: Vec<String>,
-    machine: Machine,
+    /// Where it was trained.
+    pub machine: Machine,
     instruction_set: String,
+}
+
+impl Environment {
+    /// The command that started the run, for a shell.
+    pub fn shell_command(&self) -> String {
+        let arguments = self.command.iter().skip(1);
+        let quoted = arguments.map(
+            |argument| match argument.contains([' ', '"', '$', ';', '&']) {
+                true => format!("'{argument}'"),
+                false => argument.clone(),
+            },
+        );
+        let words: Vec<String> = std::iter::once("mist".to_owned()).chain(quoted).collect();
+        words.join(" ")
+    }
 }
 
 impl RunDirectory {
@@ -95,14 +112,12 @@ impl RunDirectory {
         Recipe::from_resolved(&text).with_context(|| path.display().to_string())
     }
 
-    /// The commit of the code that started the run.
-    pub fn commit(&self) -> Result<Option<String>> {
+    /// What the run was started with.
+    pub fn environment(&self) -> Result<Environment> {
         let path = self.root.join(ENVIRONMENT);
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let environment: Environment =
-            serde_json::from_str(&text).with_context(|| path.display().to_string())?;
-        Ok(environment.commit)
+        serde_json::from_str(&text).with_context(|| path.display().to_string())
     }
 
     pub fn checkpoints(&self) -> Checkpoints {

@@ -77,7 +77,10 @@ pub const TABLES: &[Table] = &[
         title: "One setting changed, MNIST-hard, short trainings",
         columns: DETECTION,
         rows: &[
-            Row::ours("ablate-base", "as mnist-hard-classify, 300 steps, 150 of them seeded"),
+            Row::ours(
+                "ablate-base",
+                "as mnist-hard-classify, 300 steps, 150 of them seeded",
+            ),
             Row::ours("ablate-paper-start", "keypoints start from E_K(H(I)) alone"),
             Row::ours(
                 "ablate-no-competition",
