@@ -276,6 +276,10 @@ pub struct Report {
 pub enum Work {
     /// Reconstruction.
     Table1,
+    /// Digits of varying size.
+    Scales,
+    /// Gabor noise with 16, 64 and 256 impulses.
+    Gabor,
     /// Weakly supervised MNIST-hard.
     Table2,
     /// Three digits.
@@ -299,6 +303,8 @@ impl Work {
     pub fn name(self) -> &'static str {
         match self {
             Self::Table1 => "table1",
+            Self::Scales => "scales",
+            Self::Gabor => "gabor",
             Self::Table2 => "table2",
             Self::Table3 => "table3",
             Self::Table5 => "table5",

@@ -20,6 +20,13 @@ recipes!(
     "mnist-k9",
     "mnist-k6to9",
     "mnist-k3to9",
+    "mnist-easy-reconstruct",
+    "mnist-hard-reconstruct",
+    "mnist-scale-reconstruct",
+    "mnist-scale-single",
+    "gabor-reconstruct",
+    "gabor64-reconstruct",
+    "gabor256-reconstruct",
 );
 
 /// The TOML of a recipe.

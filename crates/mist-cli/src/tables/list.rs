@@ -26,6 +26,42 @@ pub const TABLES: &[Table] = &[
         ],
     },
     Table {
+        name: "scales",
+        title: "Digits of 14 to 28 px, reconstruction",
+        columns: &[
+            RMSE,
+            Column::percent("iou50", "IoU 50 %"),
+            Column {
+                metric: "scale_err",
+                heading: "log-ratio of sides",
+                unit: Unit::Thousandths,
+            },
+        ],
+        rows: &[
+            Row::ours("mnist-scale-reconstruct", "five scales"),
+            Row::ours("mnist-scale-single", "one scale"),
+        ],
+    },
+    Table {
+        name: "gabor",
+        title: "Gabor noise: impulses within 2 px and the learnt kernel",
+        columns: &[
+            RMSE,
+            Column::percent("impulse_precision", "precision"),
+            Column::percent("impulse_recall", "recall"),
+            Column {
+                metric: "kernel_corr",
+                heading: "correlation of kernels",
+                unit: Unit::Thousandths,
+            },
+        ],
+        rows: &[
+            Row::ours("gabor-reconstruct", "16 impulses"),
+            Row::ours("gabor64-reconstruct", "64 impulses"),
+            Row::ours("gabor256-reconstruct", "256 impulses"),
+        ],
+    },
+    Table {
         name: "table2",
         title: "MNIST-hard, weakly supervised (Table 2)",
         columns: DETECTION,
