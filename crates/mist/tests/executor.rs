@@ -270,6 +270,7 @@ fn the_autoencoder() {
     let encoder = EncoderConfig {
         levels: 2,
         blocks_per_level: 1,
+        code_channels: Some(3),
         ..EncoderConfig::paper(1)
     };
     let network = autoencoder(&encoder, PatchValues::Unit).unwrap();

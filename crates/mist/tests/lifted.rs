@@ -39,10 +39,12 @@ fn config(order: StageOrder) -> LiftedConfig {
         keypoint_steps: 1,
         keypoint_rate: 2.0,
         keypoint_limit_px: 0.0,
+        keypoint_momentum: 0.5,
         moves_scale: true,
         jitter_px: 0.3,
         jitter_scale: 0.0,
         lambda: 0.01,
+        lambda_warmup_steps: 2,
         mean_distance: MeanDistance::Squared,
         task_loss_factor: 1.0,
         heatmap_loss: HeatmapLoss::Sum,
@@ -56,6 +58,7 @@ fn encoder() -> EncoderConfig {
         levels: 3,
         blocks_per_level: 1,
         style: BlockStyle::Official,
+        code_channels: None,
     }
 }
 
@@ -161,6 +164,51 @@ fn a_restored_training_goes_on_to_the_bit() {
     for length in [0, 1, 7, bytes.len() / 2, bytes.len() - 1] {
         assert!(second.restore(&bytes[..length]).is_err());
     }
+}
+
+/// How far the keypoints of a fresh reconstruction go in one training step, in all.
+fn way_px(lifted: LiftedConfig, progress: Progress) -> f32 {
+    let device = Device::flex().autodiff();
+    let mut trainee = trainee(TaskNetwork::Autoencoder {
+        encoder: encoder(),
+        values: PatchValues::Unit,
+    });
+    let task = Reconstruction {
+        geometry: trainee.model.config().geometry,
+    };
+    let step = lifted.step(&mut trainee, images(6, &device), &task, progress);
+    let step = step.unwrap();
+    let pairs = step.found.iter().flatten().zip(step.moved.iter().flatten());
+    pairs
+        .map(|(a, b)| (a.x_px - b.x_px).hypot(a.y_px - b.y_px))
+        .sum()
+}
+
+#[test]
+fn momentum_carries_further_and_lambda_holds_back_once_it_is_warm() {
+    let free = LiftedConfig {
+        seeded_steps: 0,
+        keypoint_steps: 4,
+        keypoint_rate: 1e-3,
+        keypoint_momentum: 0.0,
+        lambda: 0.0,
+        lambda_warmup_steps: 100,
+        ..config(StageOrder::KeypointsFirst)
+    };
+    let way = |lifted| way_px(lifted, START);
+    let carried = LiftedConfig {
+        keypoint_momentum: 0.9,
+        ..free
+    };
+    assert!(way(carried) > 1.5 * way(free));
+    let held = LiftedConfig {
+        lambda: 200.0,
+        ..free
+    };
+    let (cold, late) = (way(held), Progress { step: 99, ..START });
+    let warm = way_px(held, late);
+    assert!(warm < 0.9 * cold, "{warm} {cold}");
+    assert!(cold > 0.95 * way(free), "{cold} {}", way(free));
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub struct LiftedConfig {
     pub keypoint_rate: f32,
     /// How far one such step moves a keypoint at most; 0 sets no limit.
     pub keypoint_limit_px: f32,
+    /// Share of a keypoint's last step that is added to its next one, within one training step.
+    pub keypoint_momentum: f32,
     /// Whether they move the scale as well.
     pub moves_scale: bool,
     /// How far patches are shifted at random, at most, while the task network learns.
@@ -55,6 +57,8 @@ pub struct LiftedConfig {
     pub jitter_scale: f32,
     /// Weight of the pull towards E_K(H(I)).
     pub lambda: f32,
+    /// Steps of the training over which lambda grows to its value.
+    pub lambda_warmup_steps: u64,
     /// How classification compares counts.
     pub mean_distance: MeanDistance,
     /// Factor on the task loss.
@@ -80,10 +84,12 @@ impl LiftedConfig {
             keypoint_steps: 2,
             keypoint_rate: 312.5,
             keypoint_limit_px: 0.0,
+            keypoint_momentum: 0.0,
             moves_scale: false,
             jitter_px: 0.0,
             jitter_scale: 0.0,
             lambda: 0.0,
+            lambda_warmup_steps: 0,
             mean_distance: MeanDistance::Squared,
             task_loss_factor: 0.5,
             heatmap_loss: HeatmapLoss::WeightedMean { sharpness: 5.0 },

@@ -65,12 +65,12 @@ impl LiftedConfig {
             StageOrder::TaskFirst => {
                 let losses = self.task_stage(trainee, &images, anchors.clone(), task, progress)?;
                 (
-                    self.keypoint_stage(trainee, &images, anchors, task)?,
+                    self.keypoint_stage(trainee, &images, anchors, task, progress)?,
                     losses,
                 )
             }
             StageOrder::KeypointsFirst => {
-                let moved = self.keypoint_stage(trainee, &images, anchors, task)?;
+                let moved = self.keypoint_stage(trainee, &images, anchors, task, progress)?;
                 let losses = self.task_stage(trainee, &images, moved.clone(), task, progress)?;
                 (moved, losses)
             }
@@ -154,24 +154,34 @@ impl LiftedConfig {
         images: &Tensor<4>,
         anchors: Tensor<3>,
         task: &impl Task,
+        progress: Progress,
     ) -> Result<Tensor<3>, Error> {
         let frozen = trainee.model.task.frozen();
+        let lambda = self.lambda_at(progress);
         let mut moved = anchors.clone();
+        let mut last_step = anchors.clone().inner().zeros_like();
         for _ in 0..self.keypoint_steps {
             let leaf = moved.clone().detach().require_grad();
             let losses = self.task_losses(trainee, &frozen, images, leaf.clone(), task)?;
             let mut total = losses.sum();
-            if self.lambda != 0.0 {
+            if lambda != 0.0 {
                 let distance = (leaf.clone() - anchors.clone()).square().sum();
-                total = total + distance * self.lambda;
+                total = total + distance * lambda;
             }
             let gradients = total.backward();
             let Some(gradient) = leaf.grad(&gradients) else {
                 break;
             };
-            moved = moved - Tensor::from_inner(self.limited(gradient * self.keypoint_rate));
+            let step = gradient * self.keypoint_rate + last_step * self.keypoint_momentum;
+            last_step = self.limited(step);
+            moved = moved - Tensor::from_inner(last_step.clone());
         }
         Ok(moved.detach())
+    }
+
+    fn lambda_at(&self, progress: Progress) -> f32 {
+        let warm = (progress.step + 1) as f32 / self.lambda_warmup_steps.max(1) as f32;
+        self.lambda * warm.min(1.0)
     }
 
     /// The step that the settings allow: no further than the limit, and in the scale only if it may move.

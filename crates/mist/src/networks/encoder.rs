@@ -19,6 +19,10 @@ pub struct EncoderConfig {
     pub blocks_per_level: usize,
     /// Style of the blocks.
     pub style: BlockStyle,
+    /// Channels of the code, instead of as many as the last level has: few of them leave room for little more than
+    /// one shape and its weight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_channels: Option<usize>,
 }
 
 impl EncoderConfig {
@@ -32,6 +36,7 @@ impl EncoderConfig {
             levels: 5,
             blocks_per_level: 3,
             style: BlockStyle::Paper,
+            code_channels: None,
         }
     }
 
@@ -51,10 +56,10 @@ impl EncoderConfig {
     }
 
     /// Channels of the code.
-    pub(super) fn code_channels(&self) -> usize {
-        self.level_channels()
-            .last()
-            .copied()
+    fn code_width(&self) -> usize {
+        let last_level = self.level_channels().last().copied();
+        self.code_channels
+            .or(last_level)
             .unwrap_or(self.base_channels)
     }
 
@@ -77,7 +82,7 @@ impl EncoderConfig {
             layers.push(Layer::MaxPool2);
         }
         let code = Layer::Conv1x1 {
-            out_channels: self.code_channels(),
+            out_channels: self.code_width(),
         };
         layers.extend(self.style.between_blocks(code));
         layers.extend(self.blocks());
