@@ -43,6 +43,7 @@ fn config(order: StageOrder) -> LiftedConfig {
         moves_scale: true,
         jitter_px: 0.3,
         jitter_scale: 0.0,
+        jitter_turn_rad: 0.0,
         lambda: 0.01,
         lambda_warmup_steps: 2,
         mean_distance: MeanDistance::Squared,
@@ -209,6 +210,33 @@ fn momentum_carries_further_and_lambda_holds_back_once_it_is_warm() {
     let warm = way_px(held, late);
     assert!(warm < 0.9 * cold, "{warm} {cold}");
     assert!(cold > 0.95 * way(free), "{cold} {}", way(free));
+}
+
+#[test]
+fn patches_of_a_classifier_may_be_turned_those_of_an_auto_encoder_not() {
+    let device = Device::flex().autodiff();
+    let turning = LiftedConfig {
+        jitter_turn_rad: 0.3,
+        ..config(StageOrder::TaskFirst)
+    };
+    let task = Classification {
+        mean_labels: Tensor::full([6, 2], 0.5, &device),
+        distance: MeanDistance::Squared,
+    };
+    let mut reader = trainee(classifier());
+    let losses: Vec<f32> = (0..40)
+        .map(|_| {
+            let step = turning.step(&mut reader, images(6, &device), &task, START);
+            step.unwrap().task_loss
+        })
+        .collect();
+    assert!(losses[39] < 0.5 * losses[0].max(1e-3), "{losses:?}");
+    let mut redrawer = trainee(TaskNetwork::Autoencoder {
+        encoder: encoder(),
+        values: PatchValues::Unit,
+    });
+    let step = turning.step(&mut redrawer, images(6, &device), &task, START);
+    assert!(step.is_err());
 }
 
 #[test]

@@ -55,6 +55,8 @@ pub struct LiftedConfig {
     pub jitter_px: f32,
     /// How much they are enlarged or reduced at random, at most, as a share, while the task network learns.
     pub jitter_scale: f32,
+    /// How much they are turned at random, at most, while a classifier learns.
+    pub jitter_turn_rad: f32,
     /// Weight of the pull towards E_K(H(I)).
     pub lambda: f32,
     /// Steps of the training over which lambda grows to its value.
@@ -88,6 +90,7 @@ impl LiftedConfig {
             moves_scale: false,
             jitter_px: 0.0,
             jitter_scale: 0.0,
+            jitter_turn_rad: 0.0,
             lambda: 0.0,
             lambda_warmup_steps: 0,
             mean_distance: MeanDistance::Squared,

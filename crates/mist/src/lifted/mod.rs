@@ -5,6 +5,7 @@
 //! maxima where the keypoints went.
 
 mod config;
+mod jitter;
 mod stages;
 mod task;
 

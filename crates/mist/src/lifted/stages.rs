@@ -1,8 +1,6 @@
 //! One step of Algorithm 1.
 
 use burn::tensor::Tensor;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::{HeatmapLoss, LiftedConfig, StageOrder, Task};
 use crate::Error;
@@ -10,6 +8,7 @@ use crate::extract::{ScoredKeypoint, cover};
 use crate::geometry::Keypoint;
 use crate::keypoints;
 use crate::loss::heatmap_loss;
+use crate::model::TaskNetwork;
 use crate::networks::{InputStatistics, NetworkModule};
 use crate::sample::sample;
 use crate::splat::splat;
@@ -45,6 +44,13 @@ impl LiftedConfig {
         progress: Progress,
     ) -> Result<Step, Error> {
         let model = &trainee.model;
+        let redraws = matches!(model.config().task, TaskNetwork::Autoencoder { .. });
+        if redraws && self.jitter_turn_rad != 0.0 {
+            return Err(Error::Setting {
+                name: "jitter_turn_rad",
+                requirement: "0 for an auto-encoder: its patches are pasted upright",
+            });
+        }
         let images = model.foreground(images);
         let heatmap = if trainee.detector_rests(progress) {
             // A graph on which nobody walks back would be kept for ever.
@@ -209,27 +215,13 @@ impl LiftedConfig {
         progress: Progress,
     ) -> Result<Tensor<1>, Error> {
         let network = &trainee.model.task;
-        let points = self.jittered(points.detach(), progress)?;
-        let losses = self.task_losses(trainee, network, images, points, task)?;
+        let geometry = trainee.model.config().geometry;
+        let (patches, points) =
+            self.jittered_patches(images, points.detach(), geometry, progress)?;
+        let losses = task.loss(network, images, patches, points)? * self.task_loss_factor;
         let gradients = losses.clone().mean().backward();
         trainee.move_task(&gradients, progress)?;
         Ok(losses.detach())
-    }
-
-    /// Keypoints a little off their place, the same for the same step.
-    fn jittered(&self, points: Tensor<3>, progress: Progress) -> Result<Tensor<3>, Error> {
-        if self.jitter_px == 0.0 && self.jitter_scale == 0.0 {
-            return Ok(points);
-        }
-        let mut random = ChaCha8Rng::seed_from_u64(progress.step);
-        let mut within = |most: f32| most * (random.random::<f32>() * 2.0 - 1.0);
-        let mut moved = keypoints::from_tensor(points.clone().inner())?;
-        for keypoint in moved.iter_mut().flatten() {
-            keypoint.x_px += within(self.jitter_px);
-            keypoint.y_px += within(self.jitter_px);
-            keypoint.scale *= 1.0 + within(self.jitter_scale);
-        }
-        keypoints::to_tensor(&moved, &points.device())
     }
 
     fn task_losses(

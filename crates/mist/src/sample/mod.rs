@@ -9,9 +9,11 @@ mod fused;
 mod hat;
 mod paste;
 mod sampler;
+mod turned;
 
 pub use paste::{paste, paste_by_operations};
 pub use sampler::{sample, sample_by_operations};
+pub use turned::{TurnedKeypoint, sample_turned};
 
 use burn::tensor::Tensor;
 use mist_kernels::sampler::Sizes;
