@@ -100,6 +100,7 @@ def main():
     parser.add_argument("--weight", type=float, default=0.05, help="of the l1 term")
     parser.add_argument("--iterations", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--record", type=Path, help="write the result here as well: results/dictionary-<scenes>.json")
     arguments = parser.parse_args()
 
     begun = time.perf_counter()
@@ -129,23 +130,24 @@ def main():
         count += 1
     coding = time.perf_counter() - begun
 
-    print(
-        json.dumps(
-            {
-                "method": "convolutional dictionary learning (sporco)",
-                "instances": arguments.instances,
-                "test_images": count,
-                "rmse": (squares / pixels) ** 0.5,
-                "impulse_precision": pairs / max(found_count, 1),
-                "impulse_recall": pairs / max(truths_count, 1),
-                "kernel_corr": correlation,
-                "learning_secs": learning,
-                "secs_per_image": coding / max(count, 1),
-                "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-            },
-            indent=2,
-        )
+    result = json.dumps(
+        {
+            "method": "convolutional dictionary learning (sporco)",
+            "instances": arguments.instances,
+            "test_images": count,
+            "rmse": (squares / pixels) ** 0.5,
+            "impulse_precision": pairs / max(found_count, 1),
+            "impulse_recall": pairs / max(truths_count, 1),
+            "kernel_corr": correlation,
+            "learning_secs": learning,
+            "secs_per_image": coding / max(count, 1),
+            "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        },
+        indent=2,
     )
+    print(result)
+    if arguments.record:
+        arguments.record.write_text(result + "\n")
 
 
 if __name__ == "__main__":

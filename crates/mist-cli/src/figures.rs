@@ -1,6 +1,8 @@
 //! The paper's figures, from the result files.
 
+use crate::dictionary::DictionaryResult;
 use crate::plot::{Chart, Series, figure, smoothed};
+use crate::results::ResultFile;
 use crate::run::metrics_log::Line;
 
 /// Log lines behind one point of a smoothed curve.
@@ -60,4 +62,70 @@ pub fn convergence(lines: &[Line]) -> String {
         accuracy,
     ];
     figure(&charts, charts.len())
+}
+
+/// Quality, time and memory over the number of impulses per image, ours and dictionary learning's; `None` without ours.
+pub fn growing_counts(results: &[ResultFile], peers: &[DictionaryResult]) -> Option<String> {
+    let instances = |result: &ResultFile| {
+        let count = result.config.pointer("/model/extractor/instances");
+        count.and_then(serde_json::Value::as_f64)
+    };
+    let ours: Vec<&ResultFile> = results
+        .iter()
+        .filter(|result| result.experiment.starts_with("gabor"))
+        .collect();
+    if ours.is_empty() {
+        return None;
+    }
+    let chart = |title: &str,
+                 log_y: bool,
+                 of_ours: &dyn Fn(&ResultFile) -> Option<f64>,
+                 of_peer: &dyn Fn(&DictionaryResult) -> f64| {
+        let points = ours
+            .iter()
+            .filter_map(|result| Some((instances(result)?, of_ours(result)?)));
+        let mut points: Vec<(f64, f64)> = points.collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let series = |name: &str, points| Series {
+            name: name.to_owned(),
+            points,
+            faint: false,
+        };
+        let peer = peers
+            .iter()
+            .map(|peer| (peer.instances as f64, of_peer(peer)));
+        Chart {
+            title: title.to_owned(),
+            x_label: "impulses per image".to_owned(),
+            y_label: String::new(),
+            log_x: true,
+            log_y,
+            series: vec![
+                series("MIST", points),
+                series("dictionary learning", peer.collect()),
+            ],
+        }
+    };
+    let charts = [
+        chart("RMSE", false, &|ours| ours.metrics.rmse, &|peer| peer.rmse),
+        chart(
+            "recall of impulses",
+            false,
+            &|ours| ours.metrics.impulse_recall,
+            &|peer| peer.impulse_recall,
+        ),
+        chart(
+            "seconds per image",
+            true,
+            &|ours| ours.secs_per_image,
+            &|peer| peer.secs_per_image,
+        ),
+        chart(
+            "peak memory, MB",
+            true,
+            &|ours| ours.peak_memory_mb,
+            &|peer| peer.peak_memory_mb,
+        ),
+    ];
+    Some(figure(&charts, 2))
 }

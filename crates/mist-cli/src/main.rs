@@ -4,6 +4,7 @@ mod batches;
 mod cli;
 mod commands;
 mod detections;
+mod dictionary;
 mod evaluation;
 mod exit;
 mod figures;

@@ -27,6 +27,12 @@ pub struct ResultFile {
     pub wall_secs: f64,
     pub images_seen: u64,
     pub test_images: u64,
+    /// Seconds that a test image took when judged, drawing it included.
+    #[serde(default)]
+    pub secs_per_image: Option<f64>,
+    /// Peak memory when judged.
+    #[serde(default)]
+    pub peak_memory_mb: Option<f64>,
     pub metrics: MetricSet<f64>,
     pub intervals: MetricSet<Interval>,
     pub curve: Vec<Line>,

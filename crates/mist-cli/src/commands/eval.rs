@@ -1,5 +1,7 @@
 //! `mist eval`
 
+use std::time::Instant;
+
 use anyhow::Result;
 use mist::metrics::{Bootstrap, Evaluation};
 use mist::model::TaskNetwork;
@@ -13,7 +15,7 @@ use crate::patches::patch_sheet;
 use crate::results::ResultFile;
 use crate::run::directory::RunDirectory;
 use crate::run::metrics_log;
-use crate::{batches, detections, evaluation, stdout};
+use crate::{batches, detections, evaluation, machine, stdout};
 
 /// Judges a model and prints its metrics with 95% intervals.
 pub fn run(command: &Eval, say: Say) -> Result<()> {
@@ -45,8 +47,10 @@ pub fn run(command: &Eval, say: Say) -> Result<()> {
     } else {
         Proposals::Heatmap
     };
+    let begun = Instant::now();
     let results =
         evaluation::detect_scenes(&loaded.model, &set, command.count, proposals, &device)?;
+    let secs_per_image = begun.elapsed().as_secs_f64() / command.count.max(1) as f64;
     let instances = loaded.card.model.extractor.instances;
     let judged = evaluation::judge(
         &results,
@@ -70,7 +74,9 @@ pub fn run(command: &Eval, say: Say) -> Result<()> {
                 Usage("--record needs a run: a model directory has no curve".into()).into(),
             );
         };
-        let path = record(command, run, &judged, kind.name())?.save(directory)?;
+        let mut result = record(command, run, &judged, kind.name())?;
+        result.secs_per_image = Some(secs_per_image);
+        let path = result.save(directory)?;
         say.line(format_args!("wrote {}", path.display()));
     }
     stdout::write(&if command.json {
@@ -120,6 +126,8 @@ fn record(
         wall_secs: last.map_or(0.0, |line| line.secs),
         images_seen: last.map_or(0, |line| line.step) * recipe.batch as u64,
         test_images: command.count,
+        secs_per_image: None,
+        peak_memory_mb: machine::peak_memory_mb(),
         metrics: judged.metrics,
         intervals: judged.intervals,
         curve,

@@ -12,7 +12,7 @@ use crate::results::ResultFile;
 use crate::run::directory::RunDirectory;
 use crate::run::whole_file;
 use crate::tables::{TABLES, Table, read_results};
-use crate::{figures, stdout};
+use crate::{dictionary, figures, stdout};
 
 /// Experiments whose convergence is drawn.
 const CONVERGENCE: &[&str] = &["mnist-hard-classify", "mnist-hard-official"];
@@ -109,6 +109,11 @@ fn write_figures(command: &Reproduce, results: &[ResultFile], say: Say) -> Resul
             whole_file::write(&path, figures::convergence(&result.curve).as_bytes())?;
             say.line(format_args!("wrote {}", path.display()));
         }
+    }
+    if let Some(svg) = figures::growing_counts(results, &dictionary::read(&command.results)?) {
+        let path = command.figures.join("gabor-counts.svg");
+        whole_file::write(&path, svg.as_bytes())?;
+        say.line(format_args!("wrote {}", path.display()));
     }
     Ok(())
 }
