@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::geometry::Keypoint;
-use crate::keypoints;
 use crate::lifted::Step;
 use crate::loss::heatmap_loss;
 use crate::metrics::Truth;
 use crate::networks::InputStatistics;
-use crate::sample::sample;
+use crate::sample::{TurnedKeypoint, sample_turned};
 use crate::splat::splat;
 use crate::training::{Progress, Trainee};
 
@@ -21,6 +20,9 @@ use crate::training::{Progress, Trainee};
 pub struct SupervisedConfig {
     /// Patches are cut out this far from the true centre at most, as the detector's will be.
     pub jitter_px: f32,
+    /// And turned by at most this much.
+    #[serde(default)]
+    pub jitter_turn_rad: f32,
 }
 
 impl SupervisedConfig {
@@ -62,8 +64,17 @@ impl SupervisedConfig {
                 moved.collect()
             })
             .collect();
-        let points = keypoints::to_tensor(&jittered, &device)?;
-        let patches = sample(images.clone(), points, config.geometry)?;
+        let turned: Vec<Vec<TurnedKeypoint>> = jittered
+            .iter()
+            .map(|image| {
+                let turned = image.iter().map(|&keypoint| TurnedKeypoint {
+                    keypoint,
+                    turn_rad: self.jitter_turn_rad * shift(),
+                });
+                turned.collect()
+            })
+            .collect();
+        let patches = sample_turned(&images, &turned, config.geometry)?;
         let [batch, instances, channels, height, width] = patches.dims();
         let patches = patches.reshape([batch * instances, channels, height, width]);
         let logits = trainee
