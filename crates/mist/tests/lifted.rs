@@ -3,10 +3,13 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use burn::tensor::{Device, Tensor, TensorData};
+use mist::baselines::SupervisedConfig;
 use mist::extract::Extractor;
+use mist::geometry::PixelBox;
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{Classification, HeatmapLoss, LiftedConfig, Reconstruction, StageOrder};
 use mist::loss::MeanDistance;
+use mist::metrics::Truth;
 use mist::model::{Model, ModelConfig, TaskNetwork};
 use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig, PatchValues};
 use mist::sample::PatchGeometry;
@@ -15,11 +18,15 @@ use mist::training::{AdamConfig, OptimiserConfig, Progress, Schedule, Trainee};
 const SIDE: usize = 24;
 const START: Progress = Progress { step: 0, steps: 1 };
 
-/// Two squares per image, one bright and one dim, at places that depend on the image.
+/// Two squares per image, one bright and one dim, at places that depend on the image: value, left, top.
+fn squares(image: usize) -> [(f32, usize, usize); 2] {
+    [(1.0, 4 + image % 3, 5), (0.5, 15, 13 + image % 4)]
+}
+
 fn batch(images: usize) -> Vec<f32> {
     let mut pixels = vec![0.0; images * SIDE * SIDE];
     for (image, map) in pixels.chunks_exact_mut(SIDE * SIDE).enumerate() {
-        for (value, x, y) in [(1.0, 4 + image % 3, 5), (0.5, 15, 13 + image % 4)] {
+        for (value, x, y) in squares(image) {
             for dy in 0..4 {
                 for dx in 0..4 {
                     map[(y + dy) * SIDE + x + dx] = value;
@@ -237,6 +244,40 @@ fn patches_of_a_classifier_may_be_turned_those_of_an_auto_encoder_not() {
     });
     let step = turning.step(&mut redrawer, images(6, &device), &task, START);
     assert!(step.is_err());
+}
+
+#[test]
+fn the_supervised_bound_learns_places_and_labels() {
+    let device = Device::flex().autodiff();
+    let truths: Vec<Vec<Truth>> = (0..6)
+        .map(|image| {
+            let truth = |(label, (_, left, top)): (usize, (f32, usize, usize))| Truth {
+                bounds: PixelBox {
+                    x_min_px: left as f32 - 1.0,
+                    y_min_px: top as f32 - 1.0,
+                    x_max_px: left as f32 + 5.0,
+                    y_max_px: top as f32 + 5.0,
+                },
+                label,
+            };
+            squares(image).into_iter().enumerate().map(truth).collect()
+        })
+        .collect();
+    let supervised = SupervisedConfig {
+        jitter_px: 0.5,
+        jitter_turn_rad: 0.1,
+    };
+    let mut trainee = trainee(classifier());
+    let mut step = |truths: &[Vec<Truth>]| {
+        supervised.step(&mut trainee, images(6, &device), truths, || 0.5, START)
+    };
+    let steps: Vec<_> = (0..40).map(|_| step(&truths).unwrap()).collect();
+    assert!(steps[39].task_loss < 0.5 * steps[0].task_loss);
+    assert!(steps[39].heatmap_loss < steps[0].heatmap_loss);
+    assert_eq!(steps[0].moved[2][1].x_px, 17.0);
+    let mut uneven = truths.clone();
+    uneven[3].pop();
+    assert!(step(&uneven).is_err());
 }
 
 #[test]
