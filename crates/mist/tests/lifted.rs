@@ -7,7 +7,7 @@ use mist::baselines::SupervisedConfig;
 use mist::extract::Extractor;
 use mist::geometry::PixelBox;
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
-use mist::lifted::{Classification, HeatmapLoss, LiftedConfig, Reconstruction, StageOrder};
+use mist::lifted::{Classification, HeatmapLoss, LiftedConfig, Reconstruction, Seeds, StageOrder};
 use mist::loss::MeanDistance;
 use mist::metrics::Truth;
 use mist::model::{Model, ModelConfig, TaskNetwork};
@@ -41,6 +41,7 @@ fn config(order: StageOrder) -> LiftedConfig {
     LiftedConfig {
         order,
         seeded_steps: 2,
+        seeds: Seeds::Cover,
         seeds_compete: true,
         seed_box_share: 1.0,
         keypoint_steps: 1,
@@ -223,6 +224,7 @@ fn momentum_carries_further_and_lambda_holds_back_once_it_is_warm() {
 fn patches_of_a_classifier_may_be_turned_those_of_an_auto_encoder_not() {
     let device = Device::flex().autodiff();
     let turning = LiftedConfig {
+        seeds: Seeds::Peaks,
         jitter_turn_rad: 0.3,
         ..config(StageOrder::TaskFirst)
     };

@@ -5,12 +5,13 @@
 
 use std::ops::RangeInclusive;
 
-use burn::tensor::{DType, Tensor};
+use burn::tensor::Tensor;
 
 use crate::Error;
 use crate::geometry::Keypoint;
 use crate::heatmap::ScaleLevels;
 
+use super::contrast::contrast_maps;
 use super::window_sums::{WindowSums, window};
 
 /// Side of the inner window, which prefers objects at the box's centre, as a share of the box, and its weight.
@@ -37,31 +38,11 @@ pub fn cover(
     box_px: f32,
     levels: &ScaleLevels,
 ) -> Result<Vec<Vec<Keypoint>>, Error> {
-    let [batch, channels, height, width] = images.dims();
-    let area = height * width;
-    let values = images.cast(DType::F32).try_into_vec_as::<f32>()?;
-    let sample = channels * area;
+    let width = images.dims()[3];
     let levels = levels.values().iter();
     let boxes: Vec<SeedBox> = levels.map(|&scale| SeedBox::new(box_px, scale)).collect();
-    Ok((0..batch)
-        .map(|image| {
-            let planes = &values[image * sample..(image + 1) * sample];
-            let mut contrast = vec![0.0; area];
-            for plane in planes.chunks_exact(area) {
-                let median = median(plane);
-                for (sum, value) in contrast.iter_mut().zip(plane) {
-                    *sum += (value - median) * (value - median);
-                }
-            }
-            greedy(contrast, width, instances, &boxes)
-        })
-        .collect())
-}
-
-fn median(values: &[f32]) -> f32 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f32::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+    let seeds = |contrast| greedy(contrast, width, instances, &boxes);
+    Ok(contrast_maps(images)?.into_iter().map(seeds).collect())
 }
 
 /// The windows of one scale.

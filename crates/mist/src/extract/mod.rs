@@ -3,6 +3,7 @@
 //! It is not differentiable, so it works on plain numbers and breaks ties by position: the same heatmap gives the
 //! same keypoints everywhere.
 
+mod contrast;
 mod cover;
 mod nms;
 mod top_k;
@@ -10,9 +11,10 @@ mod window_sums;
 
 pub use cover::cover;
 
-use burn::tensor::{DType, Tensor};
+use burn::tensor::{DType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
+use contrast::contrast_maps;
 use window_sums::WindowSums;
 
 use crate::Error;
@@ -96,6 +98,21 @@ impl Extractor {
             };
             scored(&picked, &fused, keypoint)
         })
+    }
+
+    /// E_K of the image's own contrast, its squared difference to the median: keypoints where there is no heatmap yet,
+    /// for objects that overlap too much for [`cover`].
+    ///
+    /// # Shapes
+    /// - `images`: `[batch, channels, height, width]`
+    ///
+    /// # Errors
+    /// As [`Extractor::extract`].
+    pub fn peaks(&self, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
+        let [batch, _, height, width] = images.dims();
+        let device = images.device();
+        let data = TensorData::new(contrast_maps(images)?.concat(), [batch, 1, height, width]);
+        self.extract(Tensor::from_data(data, &device), &ScaleLevels::single())
     }
 
     /// As [`Extractor::extract`] for the coarse heatmap of a backbone, whose second and third channels move each
@@ -240,6 +257,25 @@ mod tests {
         let found = extractor.extract(maps, &ScaleLevels::single()).unwrap();
         let keypoint = found[0][0].keypoint;
         (keypoint.x_px, keypoint.y_px)
+    }
+
+    #[test]
+    fn peaks_are_where_an_image_differs_most_from_its_median() {
+        let (width, height) = (30, 20);
+        let blob = |index: usize, x: f32, y: f32| {
+            let (dx, dy) = ((index % width) as f32 - x, (index / width) as f32 - y);
+            (-(dx * dx + dy * dy) / 4.0).exp()
+        };
+        let pixel = |index| 0.5 + 0.4 * blob(index, 6.0, 5.0) - 0.3 * blob(index, 21.0, 13.0);
+        let pixels: Vec<f32> = (0..width * height).map(pixel).collect();
+        let data = TensorData::new(pixels, [1, 1, height, width]);
+        let images = Tensor::from_data(data, &burn::tensor::Device::flex());
+        let found = Extractor::new(2).peaks(images).unwrap();
+        let places: Vec<_> = found[0]
+            .iter()
+            .map(|p| (p.keypoint.x_px, p.keypoint.y_px))
+            .collect();
+        assert_eq!(places, [(6.5, 5.5), (21.5, 13.5)]);
     }
 
     #[test]

@@ -14,6 +14,16 @@ pub enum StageOrder {
     KeypointsFirst,
 }
 
+/// Where keypoints start that do not come from the heatmap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seeds {
+    /// Boxes that hold much and are surrounded by little: [`cover`](crate::extract::cover).
+    Cover,
+    /// Local maxima of contrast: [`Extractor::peaks`](crate::extract::Extractor::peaks).
+    Peaks,
+}
+
 /// How the detector's squared error is added up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -33,13 +43,15 @@ pub enum HeatmapLoss {
 pub struct LiftedConfig {
     /// Order of the stages.
     pub order: StageOrder,
-    /// Steps of the training whose keypoints start from [`cover`](crate::extract::cover) instead of E_K(H(I)), which
-    /// knows nothing yet, and stay there; 0 is the paper's way.
+    /// Steps of the training whose keypoints start from seeds instead of E_K(H(I)), which knows nothing yet, and stay
+    /// there; 0 is the paper's way.
     pub seeded_steps: u64,
+    /// What the seeds are.
+    pub seeds: Seeds,
     /// Whether those seeds go on to compete with E_K(H(I)) afterwards: of the two starts, each image takes the one that
     /// its task loss prefers.
     pub seeds_compete: bool,
-    /// Side of the seeds' boxes as a share of the base box: less than one where objects overlap heavily.
+    /// Side of covering boxes as a share of the base box: less than one where objects overlap heavily.
     pub seed_box_share: f32,
     /// Gradient steps on the keypoints.
     pub keypoint_steps: usize,
@@ -81,6 +93,7 @@ impl LiftedConfig {
         Self {
             order: StageOrder::KeypointsFirst,
             seeded_steps: 0,
+            seeds: Seeds::Cover,
             seeds_compete: false,
             seed_box_share: 1.0,
             keypoint_steps: 2,

@@ -9,6 +9,6 @@ mod jitter;
 mod stages;
 mod task;
 
-pub use config::{HeatmapLoss, LiftedConfig, StageOrder};
+pub use config::{HeatmapLoss, LiftedConfig, Seeds, StageOrder};
 pub use stages::Step;
 pub use task::{Classification, Reconstruction, Task};

@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::{HeatmapLoss, LiftedConfig, StageOrder, Task};
+use super::{HeatmapLoss, LiftedConfig, Seeds, StageOrder, Task};
 use crate::Error;
 use crate::extract::{ScoredKeypoint, cover};
 use crate::geometry::Keypoint;
@@ -115,20 +115,25 @@ impl LiftedConfig {
     ) -> Result<Vec<Vec<Keypoint>>, Error> {
         let model = &trainee.model;
         let config = model.config();
+        let plain = |extracted: Vec<Vec<ScoredKeypoint>>| -> Vec<Vec<Keypoint>> {
+            let without_score = |image: Vec<ScoredKeypoint>| image.into_iter().map(|p| p.keypoint);
+            let images = extracted.into_iter();
+            images.map(|image| without_score(image).collect()).collect()
+        };
         let seeds = || {
-            let box_px = config.geometry.base_box_px * self.seed_box_share;
-            let instances = config.extractor.instances;
-            cover(images.clone().inner(), instances, box_px, &config.scales)
+            let images = images.clone().inner();
+            match self.seeds {
+                Seeds::Cover => {
+                    let box_px = config.geometry.base_box_px * self.seed_box_share;
+                    cover(images, config.extractor.instances, box_px, &config.scales)
+                }
+                Seeds::Peaks => Ok(plain(config.extractor.peaks(images)?)),
+            }
         };
         if seeded {
             return seeds();
         }
-        let extracted = config.extractor.extract(heatmaps, model.heatmap.levels())?;
-        let without_score = |image: Vec<ScoredKeypoint>| image.into_iter().map(|p| p.keypoint);
-        let own: Vec<Vec<_>> = extracted
-            .into_iter()
-            .map(|image| without_score(image).collect())
-            .collect();
+        let own = plain(config.extractor.extract(heatmaps, model.heatmap.levels())?);
         if !self.seeds_compete {
             return Ok(own);
         }
