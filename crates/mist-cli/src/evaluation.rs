@@ -154,7 +154,7 @@ fn redrawn_patches(
 /// The kernel as a patch would show it.
 fn true_kernel(model: &Model, noise: &GaborNoise) -> Vec<f32> {
     let geometry = model.config().geometry;
-    let side_px = f64::from(geometry.base_box_px);
+    let side_px = f64::from(geometry.seen_px());
     noise.kernel(side_px, geometry.patch_px).pixels
 }
 

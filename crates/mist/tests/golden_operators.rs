@@ -65,6 +65,7 @@ fn geometry(golden: &Golden, patch_px: usize) -> PatchGeometry {
     PatchGeometry {
         base_box_px: golden.number("base_box_px") as f32,
         patch_px,
+        context: 1.0,
     }
 }
 

@@ -93,6 +93,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
         geometry: PatchGeometry {
             base_box_px: 6.0,
             patch_px: 8,
+            context: 1.0,
         },
         task,
     }

@@ -269,7 +269,7 @@ mod tests {
         let pixel = |index| 0.5 + 0.4 * blob(index, 6.0, 5.0) - 0.3 * blob(index, 21.0, 13.0);
         let pixels: Vec<f32> = (0..width * height).map(pixel).collect();
         let data = TensorData::new(pixels, [1, 1, height, width]);
-        let images = Tensor::from_data(data, &burn::tensor::Device::flex());
+        let images = Tensor::from_data(data, &Device::flex());
         let found = Extractor::new(2).peaks(images).unwrap();
         let places: Vec<_> = found[0]
             .iter()

@@ -28,6 +28,14 @@ pub struct PatchGeometry {
     pub base_box_px: f32,
     /// Side of the patch, in its own pixels.
     pub patch_px: usize,
+    /// Side of what a patch shows as a multiple of the box: more than one shows what is around an object, so that a box
+    /// that is a little off does not cut it.
+    #[serde(default = "one")]
+    pub context: f32,
+}
+
+fn one() -> f32 {
+    1.0
 }
 
 impl PatchGeometry {
@@ -36,17 +44,24 @@ impl PatchGeometry {
         Self {
             base_box_px: 20.0,
             patch_px: 32,
+            context: 1.0,
         }
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.patch_px == 0 || !(self.base_box_px.is_finite() && self.base_box_px > 0.0) {
+        let seen_px = self.seen_px();
+        if self.patch_px == 0 || !(seen_px.is_finite() && self.base_box_px > 0.0 && seen_px > 0.0) {
             return Err(Error::Setting {
-                name: "patch_px and base_box_px",
+                name: "patch_px, base_box_px and context",
                 requirement: "positive",
             });
         }
         Ok(())
+    }
+
+    /// Side of what a patch shows at scale 1, in pixels of the image.
+    pub fn seen_px(&self) -> f32 {
+        self.base_box_px * self.context
     }
 
     fn sizes(&self, [batch, instances, channels, height_px, width_px]: [usize; 5]) -> Sizes {
@@ -56,16 +71,16 @@ impl PatchGeometry {
             channels,
             height_px,
             width_px,
-            base_box_px: self.base_box_px,
+            base_box_px: self.seen_px(),
             patch_px: self.patch_px,
         }
     }
 }
 
-/// x, y and box side of each keypoint, `[batch, K, 1]` each.
-fn split_keypoints(keypoints: Tensor<3>, base_box_px: f32) -> [Tensor<3>; 3] {
+/// x, y and side of what its patch shows, of each keypoint, `[batch, K, 1]` each.
+fn split_keypoints(keypoints: Tensor<3>, geometry: PatchGeometry) -> [Tensor<3>; 3] {
     let column = |index| keypoints.clone().narrow(2, index, 1);
-    [column(0), column(1), column(2) * base_box_px]
+    [column(0), column(1), column(2) * geometry.seen_px()]
 }
 
 fn check_keypoints(keypoints: &Tensor<3>, batch: usize) -> Result<usize, Error> {

@@ -46,7 +46,7 @@ pub fn paste_by_operations(
 ) -> Result<Tensor<4>, Error> {
     let [batch, instances, channels] = check(&patches, &keypoints, geometry)?;
     let patch = geometry.patch_px;
-    let [x, y, side] = split_keypoints(keypoints, geometry.base_box_px);
+    let [x, y, side] = split_keypoints(keypoints, geometry);
     let side = side.clamp_min(f32::MIN_POSITIVE);
     let in_patch = |pixels: usize, centre: Tensor<3>| {
         let from_centre = pixel_centres(pixels, &side) - centre;

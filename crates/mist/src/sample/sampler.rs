@@ -46,7 +46,7 @@ pub fn sample_by_operations(
     let [batch, channels, height, width] = images.dims();
     let instances = check_keypoints(&keypoints, batch)?;
     let patch = geometry.patch_px;
-    let [x, y, side] = split_keypoints(keypoints, geometry.base_box_px);
+    let [x, y, side] = split_keypoints(keypoints, geometry);
     let in_box = side * patch_steps(patch, &x) / (2 * patch) as f64;
     let columns = hat_weights(x + in_box.clone(), width);
     let rows = hat_weights(y + in_box, height);

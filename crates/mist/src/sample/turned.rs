@@ -61,7 +61,7 @@ fn places(turned: TurnedKeypoint, geometry: PatchGeometry) -> impl Iterator<Item
     let TurnedKeypoint { keypoint, turn_rad } = turned;
     let (sin, cos) = turn_rad.sin_cos();
     let side = geometry.patch_px;
-    let step_px = keypoint.scale * geometry.base_box_px / side as f32;
+    let step_px = keypoint.scale * geometry.seen_px() / side as f32;
     let from_centre = move |index: usize| (index as f32 + 0.5 - side as f32 / 2.0) * step_px;
     (0..side * side).map(move |index| {
         let (right, down) = (from_centre(index % side), from_centre(index / side));
@@ -103,6 +103,7 @@ mod tests {
     const GEOMETRY: PatchGeometry = PatchGeometry {
         base_box_px: 6.0,
         patch_px: 8,
+        context: 1.0,
     };
 
     fn images() -> Tensor<4> {
@@ -150,6 +151,23 @@ mod tests {
                 assert!((a - b).abs() < 1e-4, "{a} {b}");
             }
         }
+    }
+
+    #[test]
+    fn context_shows_what_a_larger_box_would() {
+        let around = PatchGeometry {
+            context: 1.5,
+            ..GEOMETRY
+        };
+        let larger = PatchGeometry {
+            base_box_px: 9.0,
+            ..GEOMETRY
+        };
+        let both = [around, larger].map(|geometry| {
+            let patches = sample_turned(&images(), &points(0.2), geometry).unwrap();
+            patches.try_into_vec_as::<f32>().unwrap()
+        });
+        assert_eq!(both[0], both[1]);
     }
 
     #[test]
