@@ -157,8 +157,8 @@ def count_maes(images):
     return share(sum(by_class), len(by_class)), share(sum(total), len(total))
 
 
-def impulse_f1(scenes):
-    hits = points = 0
+def impulse_rates(scenes):
+    hits = truths = found = 0
     for scene in scenes:
         t = np.array(scene["truths"], dtype=float).reshape(-1, 1, 2)
         f = np.array(scene["found"], dtype=float).reshape(1, -1, 2)
@@ -166,8 +166,13 @@ def impulse_f1(scenes):
         # Only the number of pairs is asked for: the largest matching of the nearness graph.
         rows, columns = linear_sum_assignment(near.astype(float), maximize=True)
         hits += int(near[rows, columns].sum())
-        points += t.shape[0] + f.shape[1]
-    return share(2 * hits, points)
+        truths += t.shape[0]
+        found += f.shape[1]
+    return {
+        "impulse_precision": share(hits, found),
+        "impulse_recall": share(hits, truths),
+        "impulse_f1": share(2 * hits, truths + found),
+    }
 
 
 def rmse(pictures):
@@ -205,7 +210,7 @@ def metric_set(images, k, rule, scenes, pictures):
         "ap50_class_blind": average_precision(images, None, eleven_point=False),
         "count_mae": by_class,
         "count_mae_total": total,
-        "impulse_f1": impulse_f1(scenes),
+        **impulse_rates(scenes),
         "scale_err": scale_err(images),
         **rates("", hits, truths, detections),
         **rates("_official", hits_kept, truths_kept, detections),
