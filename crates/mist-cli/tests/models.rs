@@ -34,19 +34,21 @@ fn mnist_hard_finds_and_reads_digits() {
     assert!(both >= LEAST_BOTH, "{both}");
 }
 
+/// Runs the program, which must succeed, and gives what it printed.
+fn mist(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_mist"))
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {message}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn detections_of_a_drawn_scene_are_printed_and_drawn() {
     let directory = tempfile::tempdir().unwrap();
-    let mist = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_mist"))
-            .args(arguments)
-            .current_dir(root())
-            .output()
-            .unwrap();
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{arguments:?}: {message}");
-        String::from_utf8(output.stdout).unwrap()
-    };
     let path = |name: &str| directory.path().join(name).display().to_string();
     let (scenes, overlays) = (path("scenes"), path("overlays"));
     mist(&[
@@ -73,4 +75,50 @@ fn detections_of_a_drawn_scene_are_printed_and_drawn() {
         .output()
         .unwrap();
     assert_eq!(missing.status.code(), Some(3));
+}
+
+#[test]
+fn a_model_trained_by_reconstruction_redraws_images_and_a_reader_does_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (scenes, run, redrawn, sheet) = (
+        path("scenes"),
+        path("run"),
+        path("redrawn"),
+        path("sheet.png"),
+    );
+    let settings = [
+        "scenes=\"glyphs\"",
+        "steps=2",
+        "batch=2",
+        "model.detector.blocks=1",
+        "model.task.autoencoder.encoder.base_channels=4",
+    ];
+    let mut train = vec!["train", "mnist-hard-reconstruct", "-q", "--out", &run];
+    train.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    mist(&train);
+    mist(&[
+        "data", "generate", "glyphs", "--count", "2", "--out", &scenes,
+    ]);
+    let images = format!("{scenes}/images");
+    mist(&["detect", &run, &images, "--redrawn", &redrawn]);
+    assert_eq!(std::fs::read_dir(&redrawn).unwrap().count(), 2);
+    let printed = mist(&["eval", &run, "--count", "8", "--sheet", &sheet, "--json"]);
+    let judged: Value = serde_json::from_str(&printed).unwrap();
+    assert!(judged["metrics"]["rmse"].is_number());
+    assert!(judged["metrics"]["both"].is_null());
+    assert!(std::fs::metadata(&sheet).unwrap().len() > 0);
+
+    let reader = Command::new(env!("CARGO_BIN_EXE_mist"))
+        .args([
+            "detect",
+            "models/mnist-hard",
+            &images,
+            "--redrawn",
+            &redrawn,
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert_eq!(reader.status.code(), Some(2));
 }
