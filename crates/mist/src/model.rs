@@ -97,6 +97,12 @@ impl ModelConfig {
     /// # Errors
     /// When one of the parts is impossible.
     pub fn check(&self) -> Result<(), Error> {
+        if !self.background.is_finite() {
+            return Err(Error::Setting {
+                name: "background",
+                requirement: "finite",
+            });
+        }
         self.detector.network()?;
         self.task.network()?;
         self.softmax.check()?;

@@ -125,6 +125,15 @@ fn trainee(task: TaskNetwork) -> Trainee {
     .unwrap()
 }
 
+fn redrawer() -> (Trainee, Reconstruction) {
+    let trainee = trainee(TaskNetwork::Autoencoder {
+        encoder: encoder(),
+        values: PatchValues::Unit,
+    });
+    let geometry = trainee.model.config().geometry;
+    (trainee, Reconstruction { geometry })
+}
+
 fn images(count: usize, device: &Device) -> Tensor<4> {
     Tensor::from_data(
         TensorData::new(batch(count), [count, 1, SIDE, SIDE]),
@@ -179,13 +188,7 @@ fn a_restored_training_goes_on_to_the_bit() {
 /// How far the keypoints of a fresh reconstruction go in one training step, in all.
 fn way_px(lifted: LiftedConfig, progress: Progress) -> f32 {
     let device = Device::flex().autodiff();
-    let mut trainee = trainee(TaskNetwork::Autoencoder {
-        encoder: encoder(),
-        values: PatchValues::Unit,
-    });
-    let task = Reconstruction {
-        geometry: trainee.model.config().geometry,
-    };
+    let (mut trainee, task) = redrawer();
     let step = lifted.step(&mut trainee, images(6, &device), &task, progress);
     let step = step.unwrap();
     let pairs = step.found.iter().flatten().zip(step.moved.iter().flatten());
@@ -241,10 +244,7 @@ fn patches_of_a_classifier_may_be_turned_those_of_an_auto_encoder_not() {
         })
         .collect();
     assert!(losses[39] < 0.5 * losses[0].max(1e-3), "{losses:?}");
-    let mut redrawer = trainee(TaskNetwork::Autoencoder {
-        encoder: encoder(),
-        values: PatchValues::Unit,
-    });
+    let (mut redrawer, task) = redrawer();
     let step = turning.step(&mut redrawer, images(6, &device), &task, START);
     assert!(step.is_err());
 }
@@ -286,13 +286,7 @@ fn the_supervised_bound_learns_places_and_labels() {
 #[test]
 fn reconstruction_learns_through_the_same_loop() {
     let device = Device::flex().autodiff();
-    let mut trainee = trainee(TaskNetwork::Autoencoder {
-        encoder: encoder(),
-        values: PatchValues::Unit,
-    });
-    let task = Reconstruction {
-        geometry: trainee.model.config().geometry,
-    };
+    let (mut trainee, task) = redrawer();
     let lifted = config(StageOrder::TaskFirst);
     let losses: Vec<f32> = (0..60)
         .map(|_| {

@@ -28,14 +28,14 @@ pub fn run(command: &Detect, say: Say) -> Result<()> {
         None => loaded.model,
     };
     let files = image_files(&command.images)?;
-    for directory in command.overlay.iter().chain(&command.redrawn) {
-        fs::create_dir_all(directory)
-            .with_context(|| format!("cannot create {}", directory.display()))?;
-    }
     if let (Some(_), TaskNetwork::Classifier { .. }) = (&command.redrawn, &model.config().task) {
         return Err(
             Usage("--redrawn needs a model that was trained by reconstruction".into()).into(),
         );
+    }
+    for directory in command.overlay.iter().chain(&command.redrawn) {
+        fs::create_dir_all(directory)
+            .with_context(|| format!("cannot create {}", directory.display()))?;
     }
     let mut images = Vec::with_capacity(files.len());
     for file in &files {

@@ -155,6 +155,9 @@ impl Recipe {
         if self.experiment.is_empty() || self.experiment.contains(['/', '\\', '.']) {
             return Err(Usage("`experiment` must be a plain name, it names files".into()).into());
         }
+        if let Method::Lifted(lifted) = &self.method {
+            lifted.check(&self.model.task)?;
+        }
         Ok(self.model.check()?)
     }
 }
@@ -201,6 +204,13 @@ mod tests {
             "jitter_px",
             "jitter_scale",
             "mass_window_px",
+            "seeds =",
+            "seed_box_share",
+            "keypoint_momentum",
+            "lambda_warmup_steps",
+            "jitter_turn_rad",
+            "background",
+            "context",
         ];
         let older: Vec<&str> = text
             .lines()
@@ -231,6 +241,8 @@ mod tests {
         assert!(error("bacth=7").contains("`batch`"), "{}", error("bacth=7"));
         assert!(error("optimiser.tsk.adam.rate=1").contains("`task`"));
         assert!(error("batch=0").contains("at least 1"));
+        assert!(error("model.background=nan").contains("`background`"));
+        assert!(error("method.lifted.keypoint_momentum=nan").contains("`keypoint_momentum`"));
         assert!(error("batch=many").contains("expected usize"));
         assert!(error("batch").contains("key=value"));
         assert!(error("scenes=\"hrad\"").contains("hard"));

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::loss::MeanDistance;
+use crate::model::TaskNetwork;
 
 /// Which comes first, the task network or the keypoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +90,35 @@ impl Default for LiftedConfig {
 }
 
 impl LiftedConfig {
+    /// Refuses settings with which a task network could not be trained.
+    ///
+    /// # Errors
+    /// When a number is not finite, or patches are turned that are to be pasted upright.
+    pub fn check(&self, task: &TaskNetwork) -> Result<(), Error> {
+        let numbers = [
+            ("seed_box_share", self.seed_box_share),
+            ("keypoint_rate", self.keypoint_rate),
+            ("keypoint_limit_px", self.keypoint_limit_px),
+            ("keypoint_momentum", self.keypoint_momentum),
+            ("jitter_px", self.jitter_px),
+            ("jitter_scale", self.jitter_scale),
+            ("jitter_turn_rad", self.jitter_turn_rad),
+            ("lambda", self.lambda),
+            ("task_loss_factor", self.task_loss_factor),
+        ];
+        if let Some((name, _)) = numbers.into_iter().find(|(_, value)| !value.is_finite()) {
+            let requirement = "finite";
+            return Err(Error::Setting { name, requirement });
+        }
+        if matches!(task, TaskNetwork::Autoencoder { .. }) && self.jitter_turn_rad != 0.0 {
+            return Err(Error::Setting {
+                name: "jitter_turn_rad",
+                requirement: "0 for an auto-encoder: its patches are pasted upright",
+            });
+        }
+        Ok(())
+    }
+
     /// The released code's MNIST recipe: keypoints first, two steps of 312.5 per image.
     pub fn official() -> Self {
         Self {

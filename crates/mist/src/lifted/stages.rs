@@ -8,7 +8,6 @@ use crate::extract::{ScoredKeypoint, cover};
 use crate::geometry::Keypoint;
 use crate::keypoints;
 use crate::loss::heatmap_loss;
-use crate::model::TaskNetwork;
 use crate::networks::{InputStatistics, NetworkModule};
 use crate::sample::sample;
 use crate::splat::splat;
@@ -44,13 +43,7 @@ impl LiftedConfig {
         progress: Progress,
     ) -> Result<Step, Error> {
         let model = &trainee.model;
-        let redraws = matches!(model.config().task, TaskNetwork::Autoencoder { .. });
-        if redraws && self.jitter_turn_rad != 0.0 {
-            return Err(Error::Setting {
-                name: "jitter_turn_rad",
-                requirement: "0 for an auto-encoder: its patches are pasted upright",
-            });
-        }
+        self.check(&model.config().task)?;
         let images = model.foreground(images);
         let heatmap = if trainee.detector_rests(progress) {
             // A graph on which nobody walks back would be kept for ever.
