@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use mist::metrics::{Detection, ImageResult};
-use mist_data::{Bounds, Instance, Scene, SceneSet, contact_sheet, write_png};
+use mist::model::TaskNetwork;
+use mist_data::{Bounds, Captions, Instance, Scene, SceneSet, contact_sheet, write_png};
 use serde::Serialize;
 use serde_json::json;
 
@@ -155,8 +156,21 @@ const SHOWN: usize = 12;
 const COLUMNS: usize = 4;
 const ZOOM: usize = 3;
 
+/// What the boxes of a model's detections say: an auto-encoder knows no classes.
+pub fn captions(task: &TaskNetwork) -> Captions {
+    match task {
+        TaskNetwork::Classifier { .. } => Captions::Labels,
+        TaskNetwork::Autoencoder { .. } => Captions::None,
+    }
+}
+
 /// Draws what was found in the first scenes of a set.
-pub fn write_sheet(path: &Path, set: &SceneSet, results: &[ImageResult]) -> Result<()> {
+pub fn write_sheet(
+    path: &Path,
+    set: &SceneSet,
+    results: &[ImageResult],
+    task: &TaskNetwork,
+) -> Result<()> {
     let shown: Vec<Scene> = results
         .iter()
         .take(SHOWN)
@@ -166,7 +180,7 @@ pub fn write_sheet(path: &Path, set: &SceneSet, results: &[ImageResult]) -> Resu
             instances: result.detections.iter().map(as_instance).collect(),
         })
         .collect();
-    write_png(path, &contact_sheet(&shown, COLUMNS, ZOOM)?)?;
+    write_png(path, &contact_sheet(&shown, COLUMNS, ZOOM, captions(task))?)?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
-use mist::model::{Model, ModelConfig};
+use mist::model::{Model, ModelConfig, TaskNetwork};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Usage;
@@ -85,13 +85,12 @@ pub fn load(path: &Path, choice: Choice, device: &Device) -> Result<Loaded> {
 
 fn card_of(run: &RunDirectory) -> Result<ModelCard> {
     let recipe = run.recipe()?;
+    let names = match recipe.model.task {
+        TaskNetwork::Classifier { .. } => recipe.kind()?.class_names(),
+        TaskNetwork::Autoencoder { .. } => &["object"],
+    };
     Ok(ModelCard {
-        class_names: recipe
-            .kind()?
-            .class_names()
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect(),
+        class_names: names.iter().map(|name| (*name).to_owned()).collect(),
         experiment: recipe.experiment,
         scenes: recipe.scenes,
         model: recipe.model,

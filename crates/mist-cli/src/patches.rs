@@ -6,7 +6,7 @@ use mist::model::{Model, TaskNetwork};
 use mist_data::{Image, Scene, SceneSet, contact_sheet};
 
 use crate::batches::Batch;
-use crate::detections::as_instance;
+use crate::detections::{as_instance, captions};
 use crate::mosaic::{below, beside, enlarged};
 
 /// Images on a sheet, in rows of two.
@@ -54,7 +54,7 @@ pub fn patch_sheet(model: &Model, set: &SceneSet, device: &Device) -> Result<Ima
                     ..scene.image.clone()
                 })
             }));
-            let upper = contact_sheet(&shown, shown.len(), ZOOM)?;
+            let upper = contact_sheet(&shown, shown.len(), ZOOM, captions(&config.task))?;
             let mut parts = vec![upper];
             for strip in &strips {
                 let own = &strip[image * instances..][..instances];

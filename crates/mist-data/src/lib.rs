@@ -39,5 +39,5 @@ pub use mnist::{
 pub use png_file::{read_png, write_png};
 pub use scene::{Bounds, Instance, Point, Scene};
 pub use set::{InstanceCount, SceneSet, render_range};
-pub use sheet::{contact_sheet, digit_dots};
+pub use sheet::{Captions, contact_sheet, digit_dots};
 pub use split::Split;

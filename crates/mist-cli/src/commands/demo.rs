@@ -47,6 +47,6 @@ pub fn run(command: &Demo, say: Say) -> Result<()> {
         percent(found.both)
     ));
     let sheet = run.root().join("detections.png");
-    detections::write_sheet(&sheet, &set, &results.images)?;
+    detections::write_sheet(&sheet, &set, &results.images, &recipe.model.task)?;
     stdout::write(&format!("{}\n", sheet.display()))
 }

@@ -10,7 +10,7 @@ use mist_data::{Image, Scene, contact_sheet, read_png, write_png};
 
 use super::Say;
 use crate::cli::Detect;
-use crate::detections::{DetectedImage, as_instance, to_text};
+use crate::detections::{DetectedImage, as_instance, captions, to_text};
 use crate::exit::Usage;
 use crate::models::{self, Choice};
 use crate::stdout;
@@ -56,7 +56,9 @@ pub fn run(command: &Detect, say: Say) -> Result<()> {
                 instances: detections.iter().map(as_instance).collect(),
                 image: image.clone(),
             };
-            write_png(&directory.join(name), &contact_sheet(&[scene], 1, ZOOM)?)?;
+            let captions = captions(&model.config().task);
+            let overlay = contact_sheet(&[scene], 1, ZOOM, captions)?;
+            write_png(&directory.join(name), &overlay)?;
         }
         images.push(DetectedImage {
             file: file.display().to_string(),

@@ -59,9 +59,10 @@ pub fn run(command: &Eval, say: Say) -> Result<()> {
         Some(Bootstrap::default()),
     );
     if let Some(path) = &command.sheet {
-        match loaded.model.config().task {
+        let task = &loaded.model.config().task;
+        match task {
             TaskNetwork::Classifier { .. } => {
-                detections::write_sheet(path, &set, &results.images)?;
+                detections::write_sheet(path, &set, &results.images, task)?;
             }
             TaskNetwork::Autoencoder { .. } => {
                 mist_data::write_png(path, &patch_sheet(&loaded.model, &set, &device)?)?;

@@ -76,13 +76,14 @@ fn found(page: &mut Page, run: &RunDirectory, command: &Report) -> Result<()> {
     let seen = evaluation::detect_scenes(&loaded.model, &set, SHOWN, Proposals::Heatmap, &device)?;
     let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
     let sheet = directory.path().join("sheet.png");
-    detections::write_sheet(&sheet, &set, &seen.images)?;
+    let task = &loaded.model.config().task;
+    detections::write_sheet(&sheet, &set, &seen.images, task)?;
     page.heading("Found in held-out scenes");
-    page.png(&read(&sheet)?, "boxes and labels");
+    page.png(&read(&sheet)?, "what is found");
     let patches = directory.path().join("patches.png");
     mist_data::write_png(&patches, &patch_sheet(&loaded.model, &set, &device)?)?;
     page.heading("Patches");
-    let caption = match loaded.model.config().task {
+    let caption = match task {
         TaskNetwork::Classifier { .. } => "image, boxes, and the patches below",
         TaskNetwork::Autoencoder { .. } => {
             "image, boxes and the image redrawn; below, each patch and what becomes of it"

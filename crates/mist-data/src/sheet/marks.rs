@@ -1,6 +1,6 @@
 //! What marks an instance on a sheet.
 
-use super::bitmap;
+use super::{Captions, bitmap};
 use crate::scene::{Instance, Point, Scene};
 
 /// Boxes that cover the scene more often than this hide it.
@@ -27,8 +27,8 @@ pub(super) fn cross(centre: Point, zoom: usize) -> Vec<Dot> {
         .collect()
 }
 
-/// The box, and the label inside its top-left corner.
-pub(super) fn outline(instance: &Instance, zoom: usize) -> Vec<Dot> {
+/// The box, and its caption inside the top-left corner.
+pub(super) fn outline(instance: &Instance, zoom: usize, captions: Captions) -> Vec<Dot> {
     let bounds = instance.bounds;
     let left = enlarged(bounds.left_px, zoom);
     let right = enlarged(bounds.left_px + bounds.width_px, zoom) - 1;
@@ -36,8 +36,11 @@ pub(super) fn outline(instance: &Instance, zoom: usize) -> Vec<Dot> {
     let bottom = enlarged(bounds.top_px + bounds.height_px, zoom) - 1;
     let across = (left..=right).flat_map(|x| [Dot { x, y: top }, Dot { x, y: bottom }]);
     let down = (top..=bottom).flat_map(|y| [Dot { x: left, y }, Dot { x: right, y }]);
-    let label = bitmap::dots(instance.label).into_iter();
-    let label = label.map(|(column, row)| Dot {
+    let label = match captions {
+        Captions::Labels => bitmap::dots(instance.label),
+        Captions::None => Vec::new(),
+    };
+    let label = label.into_iter().map(|(column, row)| Dot {
         x: left + 2 + column,
         y: top + 2 + row,
     });

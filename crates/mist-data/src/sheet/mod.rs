@@ -31,10 +31,24 @@ const SEPARATOR_PX: usize = 2;
 /// Sheets are for screens; this is some twenty of them.
 const MAX_SHEET_PX: usize = 1 << 26;
 
-/// Tiles scenes in rows of `columns`, enlarged by a whole factor, with boxes and labels.
+/// What stands in the corner of a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Captions {
+    /// The label's number.
+    Labels,
+    /// Nothing: all objects are of one kind.
+    None,
+}
+
+/// Tiles scenes in rows of `columns`, enlarged by a whole factor, with boxes.
 ///
 /// Where boxes would hide the scene, instances are marked by a cross at their centre instead.
-pub fn contact_sheet(scenes: &[Scene], columns: usize, zoom: usize) -> Result<Image> {
+pub fn contact_sheet(
+    scenes: &[Scene],
+    columns: usize,
+    zoom: usize,
+    captions: Captions,
+) -> Result<Image> {
     let tile_px = scenes
         .iter()
         .map(|scene| scene.image.width_px.max(scene.image.height_px))
@@ -63,6 +77,7 @@ pub fn contact_sheet(scenes: &[Scene], columns: usize, zoom: usize) -> Result<Im
     let mut sheet = Sheet {
         image: Image::filled(width_px, height_px, 3, 0.0),
         zoom,
+        captions,
     };
     sheet.fill(0..width_px, 0..height_px, SEPARATOR);
     let pitch_px = tile_px * zoom + SEPARATOR_PX;
@@ -78,6 +93,7 @@ pub fn contact_sheet(scenes: &[Scene], columns: usize, zoom: usize) -> Result<Im
 struct Sheet {
     image: Image,
     zoom: usize,
+    captions: Captions,
 }
 
 impl Sheet {
@@ -113,7 +129,7 @@ impl Sheet {
             let colour = COLOURS[instance.label % COLOURS.len()];
             let dots = match crowded {
                 true => cross(instance.bounds.centre_px(), self.zoom),
-                false => outline(instance, self.zoom),
+                false => outline(instance, self.zoom, self.captions),
             };
             for dot in dots {
                 if (0..limit_x_px).contains(&dot.x) && (0..limit_y_px).contains(&dot.y) {
@@ -148,7 +164,7 @@ mod tests {
 
     #[test]
     fn boxes_stand_where_their_bounds_say() {
-        let sheet = contact_sheet(&[scene(), scene(), scene()], 2, 3).unwrap();
+        let sheet = contact_sheet(&[scene(), scene(), scene()], 2, 3, Captions::Labels).unwrap();
         assert_eq!((sheet.width_px, sheet.height_px), (2 * 74 + 2, 2 * 74 + 2));
         let at = |x, y| [0, 1, 2].map(|channel| sheet.pixels[sheet.offset(x, y, channel)]);
         for (x, y) in [
@@ -164,10 +180,21 @@ mod tests {
     }
 
     #[test]
+    fn labels_are_written_where_they_are_asked_for() {
+        let drawn = |captions| {
+            let sheet = contact_sheet(&[scene()], 1, 3, captions).unwrap();
+            let coloured = |&&value: &&f32| value == COLOURS[3][0];
+            sheet.pixels.iter().filter(coloured).count()
+        };
+        let dots = bitmap::dots(3).len();
+        assert_eq!(drawn(Captions::Labels), drawn(Captions::None) + dots);
+    }
+
+    #[test]
     fn impossible_sheets_are_refused() {
-        assert!(contact_sheet(&[], 3, 2).is_err());
-        assert!(contact_sheet(&[scene()], 0, 2).is_err());
-        assert!(contact_sheet(&[scene()], 1, 0).is_err());
-        assert!(contact_sheet(&[scene()], 1, usize::MAX / 2).is_err());
+        assert!(contact_sheet(&[], 3, 2, Captions::None).is_err());
+        assert!(contact_sheet(&[scene()], 0, 2, Captions::None).is_err());
+        assert!(contact_sheet(&[scene()], 1, 0, Captions::None).is_err());
+        assert!(contact_sheet(&[scene()], 1, usize::MAX / 2, Captions::None).is_err());
     }
 }

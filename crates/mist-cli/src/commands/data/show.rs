@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use mist_data::{contact_sheet, render_range, write_png};
+use mist_data::{Captions, contact_sheet, render_range, write_png};
 
 use crate::cli::Scenes;
 use crate::commands::Say;
@@ -20,7 +20,12 @@ pub struct Layout {
 pub fn run(scenes: &Scenes, out: &Path, layout: Layout, say: Say) -> Result<()> {
     let set = super::open(scenes)?;
     let shown = render_range(&set, 0..layout.count);
-    write_png(out, &contact_sheet(&shown, layout.columns, layout.zoom)?)?;
+    let captions = match set.classes() {
+        1 => Captions::None,
+        _ => Captions::Labels,
+    };
+    let sheet = contact_sheet(&shown, layout.columns, layout.zoom, captions)?;
+    write_png(out, &sheet)?;
     say.line(format_args!(
         "drew {} scenes of kind {} (seed {}, {})",
         layout.count, scenes.kind, scenes.seed, scenes.split
