@@ -44,6 +44,8 @@ fn config(order: StageOrder) -> LiftedConfig {
         seeds: Seeds::Cover,
         seeds_compete: true,
         seed_box_share: 1.0,
+        reseed_below: 0.0,
+        coarse_to_fine_steps: 0,
         keypoint_steps: 1,
         keypoint_rate: 2.0,
         keypoint_limit_px: 0.0,
@@ -222,6 +224,42 @@ fn momentum_carries_further_and_lambda_holds_back_once_it_is_warm() {
     let warm = way_px(held, late);
     assert!(warm < 0.9 * cold, "{warm} {cold}");
     assert!(cold > 0.95 * way(free), "{cold} {}", way(free));
+}
+
+#[test]
+fn keypoints_on_nothing_are_seeded_again_and_small_scales_come_later() {
+    let device = Device::flex().autodiff();
+    let start = |lifted: LiftedConfig| {
+        let (mut trainee, task) = redrawer();
+        let step = lifted.step(&mut trainee, images(6, &device), &task, START);
+        step.unwrap().found
+    };
+    let own = LiftedConfig {
+        seeded_steps: 0,
+        seeds_compete: false,
+        ..config(StageOrder::KeypointsFirst)
+    };
+    let seeds = start(LiftedConfig {
+        seeded_steps: 1,
+        ..own
+    });
+    let all_again = LiftedConfig {
+        reseed_below: f32::MAX,
+        ..own
+    };
+    assert_ne!(start(own), seeds);
+    assert_eq!(start(all_again), seeds);
+    let coarse = LiftedConfig {
+        coarse_to_fine_steps: 10,
+        ..own
+    };
+    let largest = 2.0f32.sqrt();
+    let scales = start(coarse).into_iter().flatten().map(|p| p.scale);
+    assert!(
+        scales
+            .into_iter()
+            .all(|scale| (scale - largest).abs() < 1e-5)
+    );
 }
 
 #[test]

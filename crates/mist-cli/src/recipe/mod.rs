@@ -206,6 +206,8 @@ mod tests {
             "mass_window_px",
             "seeds =",
             "seed_box_share",
+            "reseed_below",
+            "coarse_to_fine_steps",
             "keypoint_momentum",
             "lambda_warmup_steps",
             "jitter_turn_rad",

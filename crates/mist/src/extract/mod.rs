@@ -5,11 +5,13 @@
 
 mod contrast;
 mod cover;
+mod held;
 mod nms;
 mod top_k;
 mod window_sums;
 
 pub use cover::cover;
+pub use held::held_contrast;
 
 use burn::tensor::{DType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};

@@ -55,6 +55,11 @@ pub struct LiftedConfig {
     pub seeds_compete: bool,
     /// Side of covering boxes as a share of the base box: less than one where objects overlap heavily.
     pub seed_box_share: f32,
+    /// A keypoint of E_K(H(I)) whose box holds less than this share of what the image's boxes hold on average is put on
+    /// a free seed; 0 leaves all where they are.
+    pub reseed_below: f32,
+    /// Steps of the training over which scales smaller than the largest become allowed, the smallest last.
+    pub coarse_to_fine_steps: u64,
     /// Gradient steps on the keypoints.
     pub keypoint_steps: usize,
     /// Their size, on one image's own loss.
@@ -97,6 +102,7 @@ impl LiftedConfig {
     pub fn check(&self, task: &TaskNetwork) -> Result<(), Error> {
         let numbers = [
             ("seed_box_share", self.seed_box_share),
+            ("reseed_below", self.reseed_below),
             ("keypoint_rate", self.keypoint_rate),
             ("keypoint_limit_px", self.keypoint_limit_px),
             ("keypoint_momentum", self.keypoint_momentum),
@@ -127,6 +133,8 @@ impl LiftedConfig {
             seeds: Seeds::Cover,
             seeds_compete: false,
             seed_box_share: 1.0,
+            reseed_below: 0.0,
+            coarse_to_fine_steps: 0,
             keypoint_steps: 2,
             keypoint_rate: 312.5,
             keypoint_limit_px: 0.0,

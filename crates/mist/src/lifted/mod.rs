@@ -7,6 +7,7 @@
 mod config;
 mod jitter;
 mod stages;
+mod starts;
 mod task;
 
 pub use config::{HeatmapLoss, LiftedConfig, Seeds, StageOrder};

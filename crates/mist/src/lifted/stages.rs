@@ -2,9 +2,8 @@
 
 use burn::tensor::Tensor;
 
-use super::{HeatmapLoss, LiftedConfig, Seeds, StageOrder, Task};
+use super::{HeatmapLoss, LiftedConfig, StageOrder, Task};
 use crate::Error;
-use crate::extract::{ScoredKeypoint, cover};
 use crate::geometry::Keypoint;
 use crate::keypoints;
 use crate::loss::heatmap_loss;
@@ -53,8 +52,8 @@ impl LiftedConfig {
         };
         let heatmaps = heatmap.forward(images.clone(), InputStatistics::Batch)?;
         let plain = heatmaps.clone().detach().inner();
-        let seeded = progress.step < self.seeded_steps;
-        let found = self.starts(trainee, &images, plain.clone(), task, seeded)?;
+        let seeded = self.seeded(progress);
+        let found = self.starts(trainee, &images, plain.clone(), task, progress)?;
         let anchors = keypoints::to_tensor(&found, &images.device())?;
         let (moved, task_losses) = match self.order {
             _ if seeded => {
@@ -95,60 +94,6 @@ impl LiftedConfig {
             found,
             moved,
         })
-    }
-
-    /// Where the keypoints start.
-    fn starts(
-        &self,
-        trainee: &Trainee,
-        images: &Tensor<4>,
-        heatmaps: Tensor<4>,
-        task: &impl Task,
-        seeded: bool,
-    ) -> Result<Vec<Vec<Keypoint>>, Error> {
-        let model = &trainee.model;
-        let config = model.config();
-        let plain = |extracted: Vec<Vec<ScoredKeypoint>>| -> Vec<Vec<Keypoint>> {
-            let without_score = |image: Vec<ScoredKeypoint>| image.into_iter().map(|p| p.keypoint);
-            let images = extracted.into_iter();
-            images.map(|image| without_score(image).collect()).collect()
-        };
-        let seeds = || {
-            let images = images.clone().inner();
-            match self.seeds {
-                Seeds::Cover => {
-                    let box_px = config.geometry.base_box_px * self.seed_box_share;
-                    cover(images, config.extractor.instances, box_px, &config.scales)
-                }
-                Seeds::Peaks => Ok(plain(config.extractor.peaks(images)?)),
-            }
-        };
-        if seeded {
-            return seeds();
-        }
-        let own = plain(config.extractor.extract(heatmaps, model.heatmap.levels())?);
-        if !self.seeds_compete {
-            return Ok(own);
-        }
-        let seeds = seeds()?;
-        let frozen = model.task.frozen();
-        let losses = |starts: &[Vec<Keypoint>]| -> Result<Vec<f32>, Error> {
-            let points = keypoints::to_tensor(starts, &images.device())?;
-            let losses = self.task_losses(trainee, &frozen, images, points, task)?;
-            Ok(losses.inner().try_into_vec_as::<f32>()?)
-        };
-        let (own_losses, seed_losses) = (losses(&own)?, losses(&seeds)?);
-        let losses = own_losses.into_iter().zip(seed_losses);
-        Ok(own
-            .into_iter()
-            .zip(seeds)
-            .zip(losses)
-            .map(
-                |((own, seed), (own_loss, seed_loss))| {
-                    if seed_loss < own_loss { seed } else { own }
-                },
-            )
-            .collect())
     }
 
     /// Moves the keypoints down their own image's loss; the networks stay as they are.
@@ -222,7 +167,7 @@ impl LiftedConfig {
         Ok(losses.detach())
     }
 
-    fn task_losses(
+    pub(super) fn task_losses(
         &self,
         trainee: &Trainee,
         network: &NetworkModule,
