@@ -140,7 +140,7 @@ fn heatmap_loss() {
     for golden in family("heatmap_loss", 1) {
         let heatmap = golden.leaf::<4>("heatmap", &device);
         let target = golden.tensor::<4>("target", &device);
-        let output = loss::heatmap_loss(heatmap.clone(), target).unwrap();
+        let output = loss::heatmap_loss(heatmap.clone(), target, 1).unwrap();
         golden.expect("output", output.clone());
         let gradients = contract(output, golden.tensor("cotangent", &device)).backward();
         golden.expect("grad_heatmap", heatmap.grad(&gradients).unwrap());

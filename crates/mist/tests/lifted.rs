@@ -59,6 +59,7 @@ fn config(order: StageOrder) -> LiftedConfig {
         mean_distance: MeanDistance::Squared,
         task_loss_factor: 1.0,
         heatmap_loss: HeatmapLoss::Sum,
+        heatmap_window_px: 1,
     }
 }
 
@@ -307,6 +308,7 @@ fn the_supervised_bound_learns_places_and_labels() {
     let supervised = SupervisedConfig {
         jitter_px: 0.5,
         jitter_turn_rad: 0.1,
+        heatmap_window_px: 3,
     };
     let mut trainee = trainee(classifier());
     let mut step = |truths: &[Vec<Truth>]| {

@@ -207,6 +207,7 @@ mod tests {
             "seeds =",
             "seed_box_share",
             "reseed_below",
+            "heatmap_window_px",
             "coarse_to_fine_steps",
             "keypoint_momentum",
             "lambda_warmup_steps",

@@ -23,6 +23,13 @@ pub struct SupervisedConfig {
     /// And turned by at most this much.
     #[serde(default)]
     pub jitter_turn_rad: f32,
+    /// Window, odd, over which heatmap and target are added up before they are compared.
+    #[serde(default = "one")]
+    pub heatmap_window_px: usize,
+}
+
+fn one() -> usize {
+    1
 }
 
 impl SupervisedConfig {
@@ -97,7 +104,7 @@ impl SupervisedConfig {
         let levels = trainee.model.heatmap.levels();
         let targets = splat(&centres, levels, height, width, &device)?;
         let plain = heatmaps.clone().detach().inner();
-        let squares = heatmap_loss(heatmaps, targets.clone())?;
+        let squares = heatmap_loss(heatmaps, targets.clone(), self.heatmap_window_px)?;
         let loss = squares.mean() / (scales * height * width) as f64;
         trainee.move_detector(&loss.backward(), progress)?;
         trainee.observe(images);

@@ -114,18 +114,26 @@ impl LocalSoftmax {
         let [_, _, height, width] = maps.dims();
         let (side, radius) = (self.window_px, self.window_px / 2);
         let replicate = self.border == WindowBorder::Replicate && height >= side && width >= side;
-        let margin = if replicate { 0 } else { radius };
-        let rows = strip_sum(maps, [side, 1], [margin, 0]);
-        let sums = strip_sum(rows, [1, side], [0, margin]);
         if replicate {
-            sums.pad((radius, radius, radius, radius), PadMode::Edge)
+            square_sum(maps, side, 0).pad((radius, radius, radius, radius), PadMode::Edge)
         } else {
-            sums
+            window_sum(maps, side)
         }
     }
 }
 
-/// Sum over a window with zeros outside the map; a square window is two strips.
+/// Sum over the square window of odd side around each pixel, with zeros outside the map.
+pub(crate) fn window_sum(maps: Tensor<4>, side_px: usize) -> Tensor<4> {
+    square_sum(maps, side_px, side_px / 2)
+}
+
+/// A square window is two strips.
+fn square_sum(maps: Tensor<4>, side_px: usize, margin_px: usize) -> Tensor<4> {
+    let rows = strip_sum(maps, [side_px, 1], [margin_px, 0]);
+    strip_sum(rows, [1, side_px], [0, margin_px])
+}
+
+/// Sum over a window with zeros in a margin around the map.
 fn strip_sum(maps: Tensor<4>, window_px: [usize; 2], margin_px: [usize; 2]) -> Tensor<4> {
     let options = AvgPoolOptions::new(window_px)
         .with_stride([1, 1])

@@ -9,6 +9,7 @@ mod resize;
 mod scale_fusion;
 mod scale_levels;
 
+pub(crate) use local_softmax::window_sum;
 pub use local_softmax::{LocalSoftmax, WindowBorder, WindowShift};
 pub use multi_scale::HeatmapNetwork;
 pub use resize::resize;

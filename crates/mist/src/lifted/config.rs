@@ -86,6 +86,8 @@ pub struct LiftedConfig {
     pub task_loss_factor: f32,
     /// The detector's loss.
     pub heatmap_loss: HeatmapLoss,
+    /// Window, odd, over which heatmap and target are added up before they are compared; 1 is the paper's way.
+    pub heatmap_window_px: usize,
 }
 
 impl Default for LiftedConfig {
@@ -115,6 +117,12 @@ impl LiftedConfig {
         if let Some((name, _)) = numbers.into_iter().find(|(_, value)| !value.is_finite()) {
             let requirement = "finite";
             return Err(Error::Setting { name, requirement });
+        }
+        if self.heatmap_window_px.is_multiple_of(2) {
+            return Err(Error::Setting {
+                name: "heatmap_window_px",
+                requirement: "odd",
+            });
         }
         if matches!(task, TaskNetwork::Autoencoder { .. }) && self.jitter_turn_rad != 0.0 {
             return Err(Error::Setting {
@@ -148,6 +156,7 @@ impl LiftedConfig {
             mean_distance: MeanDistance::Squared,
             task_loss_factor: 0.5,
             heatmap_loss: HeatmapLoss::WeightedMean { sharpness: 5.0 },
+            heatmap_window_px: 1,
         }
     }
 }

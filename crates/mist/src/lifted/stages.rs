@@ -191,7 +191,7 @@ impl LiftedConfig {
         progress: Progress,
     ) -> Result<f32, Error> {
         let [_, scales, height, width] = heatmaps.dims();
-        let squares = heatmap_loss(heatmaps, targets)?;
+        let squares = heatmap_loss(heatmaps, targets, self.heatmap_window_px)?;
         let losses = match self.heatmap_loss {
             HeatmapLoss::Sum => squares,
             HeatmapLoss::WeightedMean { sharpness } => {

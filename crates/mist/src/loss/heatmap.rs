@@ -4,15 +4,68 @@ use burn::tensor::Tensor;
 
 use super::squared_distance;
 use crate::Error;
+use crate::heatmap::window_sum;
 
 /// `|| G({x_k}) - H(I) ||^2` per image (paper, equation of the detector stage).
+///
+/// With a window larger than 1 px both are first added up over it, and divided by its side, which leaves the norm of
+/// a lone maximum as it is: a response near the target is then worth something, and a detector that is sure of an
+/// object but not of its pixel learns to say so.
 ///
 /// # Shapes
 /// - `heatmaps`, `targets`: `[batch, scales, height, width]`
 /// - output: `[batch]`
 ///
 /// # Errors
-/// When the shapes differ.
-pub fn heatmap_loss(heatmaps: Tensor<4>, targets: Tensor<4>) -> Result<Tensor<1>, Error> {
-    squared_distance("heatmap targets", heatmaps, targets)
+/// When the shapes differ or the window is even.
+pub fn heatmap_loss(
+    heatmaps: Tensor<4>,
+    targets: Tensor<4>,
+    window_px: usize,
+) -> Result<Tensor<1>, Error> {
+    if window_px.is_multiple_of(2) {
+        return Err(Error::Setting {
+            name: "heatmap_window_px",
+            requirement: "odd",
+        });
+    }
+    let smooth = |maps: Tensor<4>| match window_px {
+        1 => maps,
+        _ => window_sum(maps, window_px) / window_px as f64,
+    };
+    squared_distance("heatmap targets", smooth(heatmaps), smooth(targets))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, TensorData};
+
+    use super::*;
+
+    fn map(maxima: &[(usize, usize)]) -> Tensor<4> {
+        let mut map = vec![0.0f32; 15 * 15];
+        for (x, y) in maxima {
+            map[y * 15 + x] = 1.0;
+        }
+        Tensor::from_data(TensorData::new(map, [1, 1, 15, 15]), &Device::flex())
+    }
+
+    fn loss(found: &[(usize, usize)], window_px: usize) -> f32 {
+        let loss = heatmap_loss(map(found), map(&[(7, 7)]), window_px);
+        loss.unwrap().into_scalar()
+    }
+
+    #[test]
+    fn a_window_forgives_small_distances_and_nothing_else() {
+        let (nothing, near, far) = (&[][..], &[(8, 7)][..], &[(13, 7)][..]);
+        assert_eq!(
+            [nothing, near, far].map(|found| loss(found, 1)),
+            [1.0, 2.0, 2.0]
+        );
+        let smooth = [nothing, near, far].map(|found| loss(found, 5));
+        assert!((smooth[0] - 1.0).abs() < 1e-5, "{smooth:?}");
+        assert!((smooth[1] - 0.4).abs() < 1e-5, "{smooth:?}");
+        assert!(smooth[2] > 1.7, "{smooth:?}");
+        assert!(heatmap_loss(map(near), map(far), 4).is_err());
+    }
 }
