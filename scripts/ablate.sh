@@ -1,44 +1,66 @@
 #!/usr/bin/env bash
-# Short trainings of mnist-hard-classify with one setting changed each, for docs/ablations.md.
+# Short trainings with one setting changed each, for docs/ablations.md: mnist-hard-classify as it was when its patches had
+# 16 px and its heatmaps were compared pixel by pixel, and the recipes of reconstruction.
 # Runs what has no result yet: scripts/ablate.sh [NAME...]; `mist reproduce ablations --recorded` prints the table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mist=${MIST:-target/release/mist}
 steps=300
+seeded=method.lifted.seeded_steps=150
 
-declare -A changed=(
-    [base]=""
-    [paper-start]="method.lifted.seeded_steps=0 method.lifted.seeds_compete=false"
-    [no-competition]="method.lifted.seeds_compete=false"
-    [squared]="method.lifted.mean_distance=squared method.lifted.keypoint_rate=312.5"
-    [nms-5]="model.extractor.nms_window_px=5"
-    [mass-1]="model.extractor.mass_window_px=1"
-    [still-keypoints]="method.lifted.keypoint_steps=0"
-    [three-keypoint-steps]="method.lifted.keypoint_steps=3"
-    [lambda]="method.lifted.lambda=0.01"
-    [task-first]="method.lifted.order=task_first"
-    [unweighted]="method.lifted.heatmap_loss.weighted_mean.sharpness=0.0"
-    [official-norm]="model.detector.style=official model.task.classifier.encoder.style=official"
-    [four-blocks]="model.detector.blocks=4"
-    [soft]="model.softmax.strength=3.0"
-    [slow]="optimiser.detector.adam.rate=3e-4 optimiser.task.adam.rate=1.5e-4"
-    [batch-32]="batch=32"
+read_digits="mnist-hard-classify model.geometry.patch_px=16 method.lifted.heatmap_window_px=1 $seeded"
+redraw_digits="mnist-hard-reconstruct batch=8 $seeded"
+redraw_sizes="mnist-scale-reconstruct batch=4 $seeded"
+
+declare -A trained=(
+    [base]="$read_digits"
+    [paper-start]="$read_digits method.lifted.seeded_steps=0 method.lifted.seeds_compete=false"
+    [no-competition]="$read_digits method.lifted.seeds_compete=false"
+    [squared]="$read_digits method.lifted.mean_distance=squared method.lifted.keypoint_rate=312.5"
+    [nms-5]="$read_digits model.extractor.nms_window_px=5"
+    [mass-1]="$read_digits model.extractor.mass_window_px=1"
+    [still-keypoints]="$read_digits method.lifted.keypoint_steps=0"
+    [three-keypoint-steps]="$read_digits method.lifted.keypoint_steps=3"
+    [lambda]="$read_digits method.lifted.lambda=0.01"
+    [task-first]="$read_digits method.lifted.order=task_first"
+    [unweighted]="$read_digits method.lifted.heatmap_loss.weighted_mean.sharpness=0.0"
+    [official-norm]="$read_digits model.detector.style=official model.task.classifier.encoder.style=official"
+    [four-blocks]="$read_digits model.detector.blocks=4"
+    [soft]="$read_digits model.softmax.strength=3.0"
+    [slow]="$read_digits optimiser.detector.adam.rate=3e-4 optimiser.task.adam.rate=1.5e-4"
+    [batch-32]="$read_digits batch=32"
+    [patch-24]="$read_digits model.geometry.patch_px=24"
+    [window-5]="$read_digits method.lifted.heatmap_window_px=5"
+    [window-5-no-competition]="$read_digits method.lifted.heatmap_window_px=5 method.lifted.seeds_compete=false"
+    [window-5-paper-start]="$read_digits method.lifted.heatmap_window_px=5 method.lifted.seeded_steps=0
+        method.lifted.seeds_compete=false"
+    [redraw-base]="$redraw_digits"
+    [redraw-box]="$redraw_digits model.geometry.context=1.0"
+    [redraw-three-levels]="$redraw_digits model.task.autoencoder.encoder.levels=3"
+    [redraw-lambda]="$redraw_digits method.lifted.lambda=1.0"
+    [redraw-lambda-warm]="$redraw_digits method.lifted.lambda=1.0 method.lifted.lambda_warmup_steps=300"
+    [redraw-momentum]="$redraw_digits method.lifted.keypoint_steps=3 method.lifted.keypoint_momentum=0.9"
+    [redraw-no-momentum]="$redraw_digits method.lifted.keypoint_steps=3"
+    [redraw-no-competition]="$redraw_digits method.lifted.seeds_compete=false"
+    [redraw-reseed]="$redraw_digits method.lifted.seeds_compete=false method.lifted.reseed_below=0.3"
+    [sizes-base]="$redraw_sizes"
+    [sizes-coarse]="$redraw_sizes method.lifted.coarse_to_fine_steps=200"
 )
 
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
-    mapfile -t names < <(printf '%s\n' "${!changed[@]}" | sort)
+    mapfile -t names < <(printf '%s\n' "${!trained[@]}" | sort)
 fi
 for name in "${names[@]}"; do
     experiment=ablate-$name
     [ -e "results/$experiment.seed1.json" ] && continue
-    settings=(--set "experiment=$experiment" --set "steps=$steps" --set every.validation="$steps"
-        --set method.lifted.seeded_steps=150)
-    for setting in ${changed[$name]}; do
+    read -r -d '' -a words <<<"${trained[$name]}" || true
+    settings=(--set "experiment=$experiment" --set "steps=$steps" --set every.validation="$steps")
+    for setting in "${words[@]:1}"; do
         settings+=(--set "$setting")
     done
     rm -rf "runs/$experiment"
-    run=$("$mist" train mnist-hard-classify -q "${settings[@]}")
+    run=$("$mist" train "${words[0]}" -q "${settings[@]}")
     "$mist" eval "$run" -q --last --count 500 --record >/dev/null
     echo "$experiment" >&2
 done

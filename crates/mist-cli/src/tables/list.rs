@@ -115,7 +115,7 @@ pub const TABLES: &[Table] = &[
         rows: &[
             Row::ours(
                 "ablate-base",
-                "as mnist-hard-classify, 300 steps, 150 of them seeded",
+                "mnist-hard-classify, patches of 16 px, 300 steps, 150 of them seeded",
             ),
             Row::ours("ablate-paper-start", "keypoints start from E_K(H(I)) alone"),
             Row::ours(
@@ -138,6 +138,55 @@ pub const TABLES: &[Table] = &[
             Row::ours("ablate-soft", "softmax strength 3, not 5"),
             Row::ours("ablate-slow", "learning rates divided by 3.3"),
             Row::ours("ablate-batch-32", "batch of 32"),
+            Row::ours("ablate-patch-24", "patches of 24 px"),
+            Row::ours("ablate-window-5", "heatmaps compared over 5 px"),
+            Row::ours(
+                "ablate-window-5-no-competition",
+                "over 5 px; seeds for 150 steps, then E_K(H(I)) alone",
+            ),
+            Row::ours(
+                "ablate-window-5-paper-start",
+                "over 5 px; keypoints start from E_K(H(I)) alone",
+            ),
+        ],
+    },
+    Table {
+        name: "ablations",
+        title: "One setting changed, reconstruction, short trainings",
+        columns: &[RMSE, Column::percent("iou50", "IoU 50 %")],
+        rows: &[
+            Row::ours(
+                "ablate-redraw-base",
+                "mnist-hard-reconstruct, batch of 8, 300 steps, 150 of them seeded",
+            ),
+            Row::ours("ablate-redraw-box", "patches show the box alone"),
+            Row::ours(
+                "ablate-redraw-three-levels",
+                "auto-encoder of three levels, a quarter of the code",
+            ),
+            Row::ours("ablate-redraw-lambda", "lambda = 1"),
+            Row::ours("ablate-redraw-lambda-warm", "lambda growing to 1"),
+            Row::ours("ablate-redraw-no-momentum", "three keypoint steps"),
+            Row::ours(
+                "ablate-redraw-momentum",
+                "three keypoint steps with momentum .9",
+            ),
+            Row::ours(
+                "ablate-redraw-no-competition",
+                "seeds for 150 steps, then E_K(H(I)) alone",
+            ),
+            Row::ours(
+                "ablate-redraw-reseed",
+                "the same, empty keypoints on free seeds",
+            ),
+            Row::ours(
+                "ablate-sizes-base",
+                "mnist-scale-reconstruct, batch of 4, 300 steps, 150 of them seeded",
+            ),
+            Row::ours(
+                "ablate-sizes-coarse",
+                "the same, large scales first, over 200 steps",
+            ),
         ],
     },
 ];
