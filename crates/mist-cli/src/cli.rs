@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use mist::device::Compute;
+use mist::lifted::Seeds;
 use mist::networks::Precision;
 use mist_data::{SceneKind, Split};
 
@@ -188,8 +189,8 @@ pub struct Eval {
     #[arg(long)]
     pub last: bool,
     /// Take keypoints from the seeds of lifted training, not from the heatmap: what was there before any learning.
-    #[arg(long, conflicts_with = "record")]
-    pub seeds: bool,
+    #[arg(long, conflicts_with = "record", num_args = 0..=1, default_missing_value = "cover")]
+    pub seeds: Option<SeedKind>,
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,
@@ -246,6 +247,24 @@ pub struct Detect {
     pub device: Compute,
     #[command(flatten)]
     pub precision: PrecisionChoice,
+}
+
+/// Seeds of lifted training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SeedKind {
+    /// Boxes that hold much and are surrounded by little.
+    Cover,
+    /// Local maxima of contrast.
+    Peaks,
+}
+
+impl From<SeedKind> for Seeds {
+    fn from(kind: SeedKind) -> Self {
+        match kind {
+            SeedKind::Cover => Self::Cover,
+            SeedKind::Peaks => Self::Peaks,
+        }
+    }
 }
 
 /// How detections are written.

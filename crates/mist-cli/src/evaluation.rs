@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use burn::tensor::{Device, Tensor};
-use mist::extract::{ScoredKeypoint, cover};
+use mist::extract::ScoredKeypoint;
 use mist::geometry::Keypoint;
+use mist::lifted::Seeds;
 use mist::metrics::{
     Bootstrap, Evaluation, EvaluationConfig, Evidence, IMPULSE_RADIUS_PX, ImageResult, MatchCounts,
     MatchRule, SquaredError, impulse_of, kernel_corr,
@@ -24,19 +25,14 @@ pub enum Proposals {
     /// E_K(H(I)).
     Heatmap,
     /// The image alone, as at the start of lifted training.
-    Seeds,
+    Seeds(Seeds),
 }
 
 /// Seeds in the order in which they were found, the first with the highest score.
-fn seeds(model: &Model, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>> {
+fn seeds(kind: Seeds, model: &Model, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>> {
     let config = model.config();
     let instances = config.extractor.instances;
-    let found = cover(
-        images,
-        instances,
-        config.geometry.base_box_px,
-        &config.scales,
-    )?;
+    let found = kind.keypoints(images, config, 1.0)?;
     let scored = |(place, keypoint)| ScoredKeypoint {
         keypoint,
         score: (instances - place) as f32 / instances as f32,
@@ -89,7 +85,7 @@ pub fn detect_scenes(
         let batch = Batch::draw(set, first, taken as usize, channels, device);
         let found = match proposals {
             Proposals::Heatmap => model.locate(batch.images.clone())?,
-            Proposals::Seeds => seeds(&model, batch.images.clone())?,
+            Proposals::Seeds(kind) => seeds(kind, &model, batch.images.clone())?,
         };
         if redraws {
             let redrawn = model.redraw(batch.images.clone(), &found)?;

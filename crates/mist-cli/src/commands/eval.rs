@@ -42,10 +42,9 @@ pub fn run(command: &Eval, say: Say) -> Result<()> {
         command.count,
         command.split
     ));
-    let proposals = if command.seeds {
-        Proposals::Seeds
-    } else {
-        Proposals::Heatmap
+    let proposals = match command.seeds {
+        Some(kind) => Proposals::Seeds(kind.into()),
+        None => Proposals::Heatmap,
     };
     let begun = Instant::now();
     let results =

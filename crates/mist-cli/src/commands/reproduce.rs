@@ -88,7 +88,7 @@ fn run_experiment(experiment: &str, command: &Reproduce, say: Say) -> Result<()>
             split: mist_data::Split::Test,
             count: command.count,
             last: false,
-            seeds: false,
+            seeds: None,
             device: command.device,
             precision: command.precision,
             json: false,

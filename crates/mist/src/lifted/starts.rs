@@ -11,6 +11,30 @@ use crate::keypoints;
 use crate::model::ModelConfig;
 use crate::training::{Progress, Trainee};
 
+impl Seeds {
+    /// K keypoints of each image, found in the image alone.
+    ///
+    /// # Shapes
+    /// - `images`: `[batch, channels, height, width]`
+    ///
+    /// # Errors
+    /// When there are more keypoints than pixels, or the device cannot be read.
+    pub fn keypoints(
+        self,
+        images: Tensor<4>,
+        config: &ModelConfig,
+        box_share: f32,
+    ) -> Result<Vec<Vec<Keypoint>>, Error> {
+        match self {
+            Self::Cover => {
+                let box_px = config.geometry.base_box_px * box_share;
+                cover(images, config.extractor.instances, box_px, &config.scales)
+            }
+            Self::Peaks => Ok(without_scores(config.extractor.peaks(images)?)),
+        }
+    }
+}
+
 impl LiftedConfig {
     /// Whether keypoints are seeds still.
     pub(super) fn seeded(&self, progress: Progress) -> bool {
@@ -30,14 +54,22 @@ impl LiftedConfig {
         let finest = self.finest(progress, &config.scales);
         let coarse = |starts| not_finer(starts, finest);
         if self.seeded(progress) {
-            return Ok(coarse(self.seeds_of(images, config)?));
+            return Ok(coarse(self.seeds.keypoints(
+                images.clone().inner(),
+                config,
+                self.seed_box_share,
+            )?));
         }
         let levels = trainee.model.heatmap.levels();
         let own = coarse(without_scores(config.extractor.extract(heatmaps, levels)?));
         if !self.seeds_compete && self.reseed_below == 0.0 {
             return Ok(own);
         }
-        let seeds = coarse(self.seeds_of(images, config)?);
+        let seeds = coarse(self.seeds.keypoints(
+            images.clone().inner(),
+            config,
+            self.seed_box_share,
+        )?);
         let own = self.reseeded(images, own, &seeds, config)?;
         if !self.seeds_compete {
             return Ok(own);
@@ -60,21 +92,6 @@ impl LiftedConfig {
                 },
             )
             .collect())
-    }
-
-    fn seeds_of(
-        &self,
-        images: &Tensor<4>,
-        config: &ModelConfig,
-    ) -> Result<Vec<Vec<Keypoint>>, Error> {
-        let images = images.clone().inner();
-        match self.seeds {
-            Seeds::Cover => {
-                let box_px = config.geometry.base_box_px * self.seed_box_share;
-                cover(images, config.extractor.instances, box_px, &config.scales)
-            }
-            Seeds::Peaks => Ok(without_scores(config.extractor.peaks(images)?)),
-        }
     }
 
     /// Puts each keypoint that holds next to nothing where a seed is that no other keypoint stands on.
