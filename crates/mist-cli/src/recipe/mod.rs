@@ -155,8 +155,9 @@ impl Recipe {
         if self.experiment.is_empty() || self.experiment.contains(['/', '\\', '.']) {
             return Err(Usage("`experiment` must be a plain name, it names files".into()).into());
         }
-        if let Method::Lifted(lifted) = &self.method {
-            lifted.check(&self.model.task)?;
+        match &self.method {
+            Method::Lifted(lifted) => lifted.check(&self.model.task)?,
+            Method::Supervised(supervised) => supervised.check()?,
         }
         Ok(self.model.check()?)
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::geometry::Keypoint;
 use crate::lifted::Step;
-use crate::loss::heatmap_loss;
+use crate::loss::{check_window, heatmap_loss};
 use crate::metrics::Truth;
 use crate::networks::InputStatistics;
 use crate::sample::{TurnedKeypoint, sample_turned};
@@ -33,6 +33,22 @@ fn one() -> usize {
 }
 
 impl SupervisedConfig {
+    /// Refuses settings that no training could be run with.
+    ///
+    /// # Errors
+    /// When a number is not finite or the heatmap's window is impossible.
+    pub fn check(&self) -> Result<(), Error> {
+        let numbers = [
+            ("jitter_px", self.jitter_px),
+            ("jitter_turn_rad", self.jitter_turn_rad),
+        ];
+        if let Some((name, _)) = numbers.into_iter().find(|(_, value)| !value.is_finite()) {
+            let requirement = "finite";
+            return Err(Error::Setting { name, requirement });
+        }
+        check_window(self.heatmap_window_px)
+    }
+
     /// One step on a batch `[batch, channels, height, width]` whose images hold equally many truths.
     ///
     /// `shift` gives numbers in -1..1, in a fixed order, for the jitter of the patches.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::loss::MeanDistance;
+use crate::loss::{MeanDistance, check_window};
 use crate::model::TaskNetwork;
 
 /// Which comes first, the task network or the keypoints.
@@ -100,7 +100,7 @@ impl LiftedConfig {
     /// Refuses settings with which a task network could not be trained.
     ///
     /// # Errors
-    /// When a number is not finite, or patches are turned that are to be pasted upright.
+    /// When a number is not finite, the heatmap's window is impossible, or patches are turned that are to be pasted upright.
     pub fn check(&self, task: &TaskNetwork) -> Result<(), Error> {
         let numbers = [
             ("seed_box_share", self.seed_box_share),
@@ -118,12 +118,7 @@ impl LiftedConfig {
             let requirement = "finite";
             return Err(Error::Setting { name, requirement });
         }
-        if self.heatmap_window_px.is_multiple_of(2) {
-            return Err(Error::Setting {
-                name: "heatmap_window_px",
-                requirement: "odd",
-            });
-        }
+        check_window(self.heatmap_window_px)?;
         if matches!(task, TaskNetwork::Autoencoder { .. }) && self.jitter_turn_rad != 0.0 {
             return Err(Error::Setting {
                 name: "jitter_turn_rad",

@@ -6,6 +6,8 @@ use super::squared_distance;
 use crate::Error;
 use crate::heatmap::window_sum;
 
+const WIDEST_PX: usize = 99;
+
 /// `|| G({x_k}) - H(I) ||^2` per image (paper, equation of the detector stage).
 ///
 /// With a window larger than 1 px both are first added up over it, and divided by its side, which leaves the norm of
@@ -17,23 +19,29 @@ use crate::heatmap::window_sum;
 /// - output: `[batch]`
 ///
 /// # Errors
-/// When the shapes differ or the window is even.
+/// When the shapes differ, or the window is even or too wide.
 pub fn heatmap_loss(
     heatmaps: Tensor<4>,
     targets: Tensor<4>,
     window_px: usize,
 ) -> Result<Tensor<1>, Error> {
-    if window_px.is_multiple_of(2) {
-        return Err(Error::Setting {
-            name: "heatmap_window_px",
-            requirement: "odd",
-        });
-    }
+    check_window(window_px)?;
     let smooth = |maps: Tensor<4>| match window_px {
         1 => maps,
         _ => window_sum(maps, window_px) / window_px as f64,
     };
     squared_distance("heatmap targets", smooth(heatmaps), smooth(targets))
+}
+
+/// Refuses windows without a pixel at their centre, and those that no object is small enough for.
+pub(crate) fn check_window(window_px: usize) -> Result<(), Error> {
+    if window_px.is_multiple_of(2) || window_px > WIDEST_PX {
+        return Err(Error::Setting {
+            name: "heatmap_window_px",
+            requirement: "odd and below 100",
+        });
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -66,6 +74,8 @@ mod tests {
         assert!((smooth[0] - 1.0).abs() < 1e-5, "{smooth:?}");
         assert!((smooth[1] - 0.4).abs() < 1e-5, "{smooth:?}");
         assert!(smooth[2] > 1.7, "{smooth:?}");
-        assert!(heatmap_loss(map(near), map(far), 4).is_err());
+        for window_px in [0, 4, 101, usize::MAX] {
+            assert!(heatmap_loss(map(near), map(far), window_px).is_err());
+        }
     }
 }

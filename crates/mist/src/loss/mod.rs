@@ -6,6 +6,7 @@ mod multi_instance;
 mod offset;
 mod reconstruction;
 
+pub(crate) use heatmap::check_window;
 pub use heatmap::heatmap_loss;
 pub use multi_instance::{MeanDistance, multi_instance_loss};
 pub use offset::offset_loss;
