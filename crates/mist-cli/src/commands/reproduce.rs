@@ -14,7 +14,7 @@ use crate::run::whole_file;
 use crate::tables::{TABLES, Table, read_results};
 use crate::{dictionary, figures, stdout};
 
-/// Experiments whose convergence is drawn.
+/// Experiments of the paper's figure of convergence.
 const CONVERGENCE: &[&str] = &["mnist-hard-classify", "mnist-hard-official"];
 
 /// Runs what is missing, then prints tables or writes figures.
@@ -103,7 +103,7 @@ fn run_experiment(experiment: &str, command: &Reproduce, say: Say) -> Result<()>
 fn write_figures(command: &Reproduce, results: &[ResultFile], say: Say) -> Result<()> {
     create(&command.figures)?;
     for result in results {
-        if CONVERGENCE.contains(&result.experiment.as_str()) {
+        if !result.experiment.starts_with("ablate-") {
             let name = format!("convergence-{}.seed{}.svg", result.experiment, result.seed);
             let path = command.figures.join(name);
             whole_file::write(&path, figures::convergence(&result.curve).as_bytes())?;
