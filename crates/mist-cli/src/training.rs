@@ -117,6 +117,10 @@ impl Training<'_> {
     fn steps(mut self, start: u64) -> Result<End> {
         let begun = Instant::now();
         let every = self.recipe.every;
+        if start > 0 {
+            // A kill may have come between the checkpoint and its weights.
+            self.save_last_weights()?;
+        }
         for done in start..self.recipe.steps {
             let (taken, batch) = self.step(done).inspect_err(|error| {
                 if error.is::<Diverged>() {
@@ -242,6 +246,10 @@ impl Training<'_> {
     fn save(&self, done: u64) -> Result<()> {
         self.run.checkpoints().save(&self.trainee.to_bytes(done)?)?;
         self.run.event_log().write(Event::Saved, done)?;
+        self.save_last_weights()
+    }
+
+    fn save_last_weights(&self) -> Result<()> {
         let model = self.trainee.evaluated(&self.conditions.device)?;
         save_weights(&self.run.weights().join("last.safetensors"), &model)
     }
