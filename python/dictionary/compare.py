@@ -97,8 +97,9 @@ def main():
     parser.add_argument("train", type=Path)
     parser.add_argument("test", type=Path)
     parser.add_argument("--instances", type=int, required=True)
-    parser.add_argument("--weight", type=float, default=0.05, help="of the l1 term")
-    parser.add_argument("--iterations", type=int, default=100)
+    parser.add_argument("--weight", type=float, default=1.2, help="of the l1 term, while the kernel is learnt")
+    parser.add_argument("--coding-weight", type=float, default=0.8, help="of the l1 term, in test images")
+    parser.add_argument("--iterations", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--record", type=Path, help="write the result here as well: results/dictionary-<scenes>.json")
     arguments = parser.parse_args()
@@ -116,11 +117,12 @@ def main():
     begun = time.perf_counter()
     count = 0
     for image, truths in scenes(arguments.test):
-        code = cbpdn.ConvBPDN(kernel[..., None], image, arguments.weight, options).solve().squeeze()
+        code = cbpdn.ConvBPDN(kernel[..., None], image, arguments.coding_weight, options).solve().squeeze()
         places = strongest(code, arguments.instances)
         parts = drawn(places, kernel, image.shape).reshape(len(places), -1)
         weights, *_ = np.linalg.lstsq(parts.T, image.ravel(), rcond=None)
-        error = image.ravel() - weights @ parts
+        redrawn = np.clip(weights @ parts, -BACKGROUND, 1 - BACKGROUND)
+        error = image.ravel() - redrawn
         squares += float(error @ error)
         pixels += image.size
         found = (places[:, ::-1] + centre) % np.array(image.shape[::-1])
@@ -134,6 +136,10 @@ def main():
         {
             "method": "convolutional dictionary learning (sporco)",
             "instances": arguments.instances,
+            "weight": arguments.weight,
+            "coding_weight": arguments.coding_weight,
+            "iterations": arguments.iterations,
+            "train_images": images.shape[-1],
             "test_images": count,
             "rmse": (squares / pixels) ** 0.5,
             "impulse_precision": pairs / max(found_count, 1),

@@ -88,7 +88,8 @@ pub fn detect_scenes(
             Proposals::Seeds(kind) => seeds(kind, &model, batch.images.clone())?,
         };
         if redraws {
-            let redrawn = model.redraw(batch.images.clone(), &found)?;
+            // Images end at 0 and 1: bright objects that overlap add up to more, in the scene as in what is redrawn.
+            let redrawn = model.redraw(batch.images.clone(), &found)?.clamp(0.0, 1.0);
             seen.reconstructions
                 .extend(errors(&batch.images, &redrawn)?);
         }

@@ -204,9 +204,8 @@ fn extraction() {
     for golden in family("extract_", 2) {
         let [_, instances] = golden.tensor::<2>("scores", &device).dims();
         let extractor = Extractor {
-            instances,
             nms_window_px: golden.number("nms_px") as usize,
-            mass_window_px: 1,
+            ..Extractor::new(instances)
         };
         let heatmaps = golden.tensor::<4>("heatmaps", &device);
         let found = extractor.extract(heatmaps, &levels(&golden)).unwrap();

@@ -89,9 +89,8 @@ fn model(task: TaskNetwork) -> ModelConfig {
             ..LocalSoftmax::paper()
         },
         extractor: Extractor {
-            instances: 2,
-            nms_window_px: 5,
             mass_window_px: 3,
+            ..Extractor::new(2)
         },
         geometry: PatchGeometry {
             base_box_px: 6.0,

@@ -205,6 +205,7 @@ mod tests {
             "jitter_px",
             "jitter_scale",
             "mass_window_px",
+            "suppression",
             "seeds =",
             "seed_box_share",
             "reseed_below",

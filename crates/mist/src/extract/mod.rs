@@ -7,11 +7,13 @@ mod contrast;
 mod cover;
 mod held;
 mod nms;
+mod suppression;
 mod top_k;
 mod window_sums;
 
 pub use cover::cover;
 pub use held::held_contrast;
+pub use suppression::Suppression;
 
 use burn::tensor::{DType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,9 @@ pub struct Extractor {
     /// an object but not of its exact pixel spreads its response. 1 is the paper's way.
     #[serde(default = "one")]
     pub mass_window_px: usize,
+    /// What the suppression window means.
+    #[serde(default)]
+    pub suppression: Suppression,
 }
 
 fn one() -> usize {
@@ -57,6 +62,7 @@ impl Extractor {
             instances,
             nms_window_px: 5,
             mass_window_px: 1,
+            suppression: Suppression::LocalMaxima,
         }
     }
 
@@ -175,8 +181,8 @@ impl Extractor {
     }
 
     fn pick(&self, scores: &[f32], width: usize) -> Vec<usize> {
-        let survivors = nms::local_maxima(scores, width, self.nms_window_px);
-        top_k::top_k(scores, &survivors, self.instances)
+        self.suppression
+            .pick(scores, width, self.nms_window_px, self.instances)
     }
 
     /// The responses, added up over the mass window, those at its centre counted most: a pyramid of nested windows, so that
