@@ -345,28 +345,31 @@ fn reconstruction_learns_through_the_same_loop() {
 #[test]
 fn the_limit_holds_whatever_the_gradient() {
     let device = Device::flex().autodiff();
-    let mut trainee = trainee(classifier());
     let task = Classification {
         mean_labels: Tensor::from_data([[1.0, 0.0]], &device),
         distance: MeanDistance::RelativeEntropy,
     };
-    let lifted = LiftedConfig {
-        keypoint_rate: 1e9,
-        keypoint_limit_px: 1.5,
-        moves_scale: false,
-        seeded_steps: 0,
-        ..config(StageOrder::TaskFirst)
-    };
-    let step = lifted.step(&mut trainee, images(1, &device), &task, START);
-    let step = step.unwrap();
-    let mut furthest = 0f32;
-    for (found, moved) in step.found[0].iter().zip(&step.moved[0]) {
-        let length = (moved.x_px - found.x_px).hypot(moved.y_px - found.y_px);
-        assert!(length <= 1.5 + 1e-4, "{length}");
-        assert_eq!(moved.scale, found.scale);
-        furthest = furthest.max(length);
+    // Edges of a box of 6 px move by 1.5 px when its scale changes by .5.
+    for (moves_scale, scale_limit) in [(false, 0.0), (true, 0.5)] {
+        let mut trainee = trainee(classifier());
+        let lifted = LiftedConfig {
+            keypoint_rate: 1e9,
+            keypoint_limit_px: 1.5,
+            moves_scale,
+            seeded_steps: 0,
+            ..config(StageOrder::TaskFirst)
+        };
+        let step = lifted.step(&mut trainee, images(1, &device), &task, START);
+        let step = step.unwrap();
+        let (mut furthest, mut most) = (0f32, 0f32);
+        for (found, moved) in step.found[0].iter().zip(&step.moved[0]) {
+            let length = (moved.x_px - found.x_px).hypot(moved.y_px - found.y_px);
+            furthest = furthest.max(length);
+            most = most.max((moved.scale - found.scale).abs());
+        }
+        assert!((1.4..=1.5 + 1e-4).contains(&furthest), "{furthest}");
+        assert!((most - scale_limit).abs() < 1e-4, "{most}");
     }
-    assert!(furthest > 1.4, "no keypoint had a gradient");
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub struct LiftedConfig {
     pub keypoint_steps: usize,
     /// Their size, on one image's own loss.
     pub keypoint_rate: f32,
-    /// How far one such step moves a keypoint at most; 0 sets no limit.
+    /// How far one such step moves a keypoint, or the edges of its box around it, at most; 0 sets no limit.
     pub keypoint_limit_px: f32,
     /// Share of a keypoint's last step that is added to its next one, within one training step.
     pub keypoint_momentum: f32,

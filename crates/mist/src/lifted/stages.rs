@@ -8,7 +8,7 @@ use crate::geometry::Keypoint;
 use crate::keypoints;
 use crate::loss::heatmap_loss;
 use crate::networks::{InputStatistics, NetworkModule};
-use crate::sample::sample;
+use crate::sample::{PatchGeometry, sample};
 use crate::splat::splat;
 use crate::training::{Progress, Trainee};
 
@@ -122,7 +122,7 @@ impl LiftedConfig {
                 break;
             };
             let step = gradient * self.keypoint_rate + last_step * self.keypoint_momentum;
-            last_step = self.limited(step);
+            last_step = self.limited(step, trainee.model.config().geometry);
             moved = moved - Tensor::from_inner(last_step.clone());
         }
         Ok(moved.detach())
@@ -134,13 +134,18 @@ impl LiftedConfig {
     }
 
     /// The step that the settings allow: no further than the limit, and in the scale only if it may move.
-    fn limited(&self, step: Tensor<3>) -> Tensor<3> {
+    ///
+    /// The edges of a box move no further than its centre. Without a limit a step down a steep loss would leave a box
+    /// without size, or one that holds the whole image.
+    fn limited(&self, step: Tensor<3>, geometry: PatchGeometry) -> Tensor<3> {
         let (mut place, mut scale) = (step.clone().narrow(2, 0, 2), step.narrow(2, 2, 1));
         if self.keypoint_limit_px > 0.0 {
             let length = place.clone().square().sum_dim(2).sqrt();
             let share = (length.clamp_min(f32::MIN_POSITIVE).recip() * self.keypoint_limit_px)
                 .clamp_max(1.0);
             place = place * share;
+            let limit = 2.0 * self.keypoint_limit_px / geometry.base_box_px;
+            scale = scale.clamp(-limit, limit);
         }
         if !self.moves_scale {
             scale = scale.zeros_like();
