@@ -2,7 +2,12 @@
 
 import argparse
 import json
+import os
+import platform
 import resource
+import shlex
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -92,6 +97,17 @@ def matched(truths, found):
     return int((distance[rows, columns] <= RADIUS_PX).sum())
 
 
+def provenance():
+    """Where a result comes from, as `mist eval --record` says it."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
+    models = [line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")]
+    return {
+        "command": shlex.join(["python", *sys.argv]),
+        "commit": commit.stdout.strip() or "unknown",
+        "machine": {"cpu": models[0], "threads": len(os.sched_getaffinity(0)), "os": platform.system().lower()},
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("train", type=Path)
@@ -135,6 +151,8 @@ def main():
     result = json.dumps(
         {
             "method": "convolutional dictionary learning (sporco)",
+            **provenance(),
+            "seed": arguments.seed,
             "instances": arguments.instances,
             "weight": arguments.weight,
             "coding_weight": arguments.coding_weight,

@@ -245,6 +245,11 @@ mod tests {
         };
         assert!(error("bacth=7").contains("`batch`"), "{}", error("bacth=7"));
         assert!(error("optimiser.tsk.adam.rate=1").contains("`task`"));
+        let choice = error("model.extractor.suppression=gredy");
+        assert!(
+            choice.contains("unknown choice `gredy`; did you mean `greedy`"),
+            "{choice}"
+        );
         assert!(error("batch=0").contains("at least 1"));
         assert!(error("model.background=nan").contains("`background`"));
         assert!(error("method.lifted.keypoint_momentum=nan").contains("`keypoint_momentum`"));

@@ -38,14 +38,14 @@ fn parse(text: &str) -> Value {
     value.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// The complaint about a recipe, with the key that was probably meant.
+/// The complaint about a recipe, with the key or choice that was probably meant.
 pub fn explain(error: &toml::de::Error) -> String {
     let whole = error.to_string().trim().replace('\n', ", ");
     let message = error.message();
-    let Some((_, rest)) = message
-        .split_once("unknown field ")
-        .or_else(|| message.split_once("unknown variant "))
-    else {
+    let complaint = [("key", "unknown field "), ("choice", "unknown variant ")]
+        .into_iter()
+        .find_map(|(what, start)| Some((what, message.split_once(start)?.1)));
+    let Some((what, rest)) = complaint else {
         return whole;
     };
     let mut quoted = rest.split('`').skip(1).step_by(2);
@@ -53,7 +53,7 @@ pub fn explain(error: &toml::de::Error) -> String {
         return whole;
     };
     match nearest(given, quoted) {
-        Some(near) => format!("unknown key `{given}`; did you mean `{near}`?"),
+        Some(near) => format!("unknown {what} `{given}`; did you mean `{near}`?"),
         None => whole,
     }
 }
