@@ -1,10 +1,13 @@
 //! What convolutional dictionary learning reached on Gabor noise: the files that `python/dictionary/compare.py` writes.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
+
+use crate::results::ResultFile;
 
 /// One file, `dictionary-<scenes>.json`.
 #[derive(Debug, Deserialize)]
@@ -37,4 +40,39 @@ pub fn read(directory: &Path) -> Result<Vec<DictionaryResult>> {
     }
     results.sort_by_key(|result| result.instances);
     Ok(results)
+}
+
+/// Ours beside them on the same scenes as a Markdown table, a row per number of impulses; `None` without a pair.
+pub fn to_markdown(results: &[ResultFile], peers: &[DictionaryResult]) -> Option<String> {
+    let mut rows = String::new();
+    for peer in peers {
+        let ours = results.iter().find(|result| {
+            result.experiment.starts_with("gabor") && result.instances() == Some(peer.instances)
+        });
+        let Some(ours) = ours else { continue };
+        let number = |value: Option<f64>, factor: f64, digits: usize| {
+            value.map_or("-".to_owned(), |value| {
+                format!("{:.digits$}", value * factor)
+            })
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            rows,
+            "| {} | {} | {:.4} | {} | {:.1} | {} | {:.3} | {} | {:.0} |",
+            peer.instances,
+            number(ours.metrics.rmse, 1.0, 4),
+            peer.rmse,
+            number(ours.metrics.impulse_recall, 100.0, 1),
+            peer.impulse_recall * 100.0,
+            number(ours.secs_per_image, 1.0, 3),
+            peer.secs_per_image,
+            number(ours.peak_memory_mb, 1.0, 0),
+            peer.peak_memory_mb,
+        );
+    }
+    let heading = "**Gabor noise beside convolutional dictionary learning (sporco), which is the exact model of that \
+        data**\n\n\
+        | impulses | RMSE: ours | theirs | recall: ours | theirs | s per image: ours | theirs | MB: ours | theirs |\n\
+        |---|---|---|---|---|---|---|---|---|\n";
+    (!rows.is_empty()).then(|| format!("{heading}{rows}"))
 }

@@ -66,10 +66,6 @@ pub fn convergence(lines: &[Line]) -> String {
 
 /// Quality, time and memory over the number of impulses per image, ours and dictionary learning's; `None` without ours.
 pub fn growing_counts(results: &[ResultFile], peers: &[DictionaryResult]) -> Option<String> {
-    let instances = |result: &ResultFile| {
-        let count = result.config.pointer("/model/extractor/instances");
-        count.and_then(serde_json::Value::as_f64)
-    };
     let ours: Vec<&ResultFile> = results
         .iter()
         .filter(|result| result.experiment.starts_with("gabor"))
@@ -83,7 +79,7 @@ pub fn growing_counts(results: &[ResultFile], peers: &[DictionaryResult]) -> Opt
                  of_peer: &dyn Fn(&DictionaryResult) -> f64| {
         let points = ours
             .iter()
-            .filter_map(|result| Some((instances(result)?, of_ours(result)?)));
+            .filter_map(|result| Some((result.instances()? as f64, of_ours(result)?)));
         let mut points: Vec<(f64, f64)> = points.collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let series = |name: &str, points| Series {

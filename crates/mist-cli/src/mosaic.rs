@@ -2,7 +2,7 @@
 
 use mist_data::Image;
 
-const GAP_PX: usize = 3;
+pub const GAP_PX: usize = 3;
 const GAP_VALUE: f32 = 0.3;
 
 /// Side by side, aligned at their tops.

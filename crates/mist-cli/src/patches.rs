@@ -7,14 +7,14 @@ use mist_data::{Image, Scene, SceneSet, contact_sheet};
 
 use crate::batches::Batch;
 use crate::detections::{as_instance, captions};
-use crate::mosaic::{below, beside, enlarged};
+use crate::mosaic::{GAP_PX, below, beside, enlarged};
 
 /// Images on a sheet, in rows of two.
 const IMAGES: usize = 4;
 const COLUMNS: usize = 2;
 /// Screen pixels per pixel of an image.
 const ZOOM: usize = 2;
-/// Screen pixels of a patch at least.
+/// Screen pixels of a patch at least, unless there are very many.
 const PATCH_PX: usize = 32;
 
 /// Each of the first images of a set with its boxes, and the patches below; an auto-encoder shows both redrawn as well.
@@ -56,11 +56,11 @@ pub fn patch_sheet(model: &Model, set: &SceneSet, device: &Device) -> Result<Ima
             }));
             let upper = contact_sheet(&shown, shown.len(), ZOOM, captions(&config.task))?;
             let mut parts = vec![upper];
-            for strip in &strips {
-                let own = &strip[image * instances..][..instances];
-                let strip = strip_of(own, config.geometry.patch_px, parts[0].width_px);
-                parts.push(strip);
-            }
+            let own: Vec<&[Vec<f32>]> = strips
+                .iter()
+                .map(|strip| &strip[image * instances..][..instances])
+                .collect();
+            parts.extend(lines_of(&own, config.geometry.patch_px, parts[0].width_px));
             Ok(below(&parts))
         })
         .collect::<Result<Vec<Image>>>()?;
@@ -68,13 +68,24 @@ pub fn patch_sheet(model: &Model, set: &SceneSet, device: &Device) -> Result<Ima
     Ok(below(&rows))
 }
 
-/// As many patches as fit into a width.
-fn strip_of(patches: &[Vec<f32>], side: usize, width_px: usize) -> Image {
-    let zoom = PATCH_PX.div_ceil(side);
-    let fitting = width_px / (side * zoom + 3);
-    let shown = patches.iter().take(fitting.max(1));
-    let shown: Vec<Image> = shown.map(|patch| enlarged(patch, side, zoom)).collect();
-    beside(&shown)
+/// Strips of patches, one below the other, in lines of about the same length.
+fn lines_of(strips: &[&[Vec<f32>]], side: usize, width_px: usize) -> Vec<Image> {
+    let count = strips.first().map_or(0, |strip| strip.len());
+    let lines = |zoom: usize| count.div_ceil((width_px / (side * zoom + GAP_PX)).max(1));
+    let largest = PATCH_PX.div_ceil(side);
+    let large = (1..=largest).rev().find(|&zoom| lines(zoom) <= 2);
+    let zoom = large.unwrap_or(1);
+    let per_line = count.div_ceil(lines(zoom).max(1)).max(1);
+    let line = |patches: &[Vec<f32>]| {
+        let patches = patches.iter().map(|patch| enlarged(patch, side, zoom));
+        beside(&patches.collect::<Vec<Image>>())
+    };
+    let starts = (0..count).step_by(per_line);
+    let lines = starts.flat_map(|start| {
+        let end = count.min(start + per_line);
+        strips.iter().map(move |strip| line(&strip[start..end]))
+    });
+    lines.collect()
 }
 
 /// The first channel of each image or patch.

@@ -39,6 +39,12 @@ pub struct ResultFile {
 }
 
 impl ResultFile {
+    /// K of its recipe.
+    pub fn instances(&self) -> Option<u64> {
+        let instances = self.config.pointer("/model/extractor/instances")?;
+        instances.as_u64()
+    }
+
     /// Writes `<experiment>.seed<N>.json`.
     pub fn save(&self, directory: &Path) -> Result<PathBuf> {
         std::fs::create_dir_all(directory)

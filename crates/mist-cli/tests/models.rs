@@ -15,6 +15,8 @@ fn root() -> PathBuf {
 const LEAST_BOTH: f64 = 0.98;
 const LEAST_FOUND: f64 = 0.99;
 const LARGEST_RMSE: f64 = 0.05;
+const LEAST_IMPULSES: f64 = 0.5;
+const LEAST_LIKENESS: f64 = 0.98;
 
 /// What `mist eval` says of a model on 200 test scenes; `None` without MNIST, where it need not be.
 fn judged(model: &str) -> Option<Value> {
@@ -50,6 +52,19 @@ fn mnist_hard_reconstruct_finds_and_redraws_digits() {
         assert!(found.as_f64().unwrap() >= LEAST_FOUND, "{found}");
         assert!(rmse.as_f64().unwrap() <= LARGEST_RMSE, "{rmse}");
     }
+}
+
+#[test]
+fn gabor_takes_noise_apart() {
+    let metrics = judged("models/gabor").expect("noise needs no data");
+    let least = |name: &str, value: f64| {
+        let found = metrics[name].as_f64().unwrap();
+        assert!(found >= value, "{name} {found}");
+    };
+    let rmse = metrics["rmse"].as_f64().unwrap();
+    assert!(rmse <= LARGEST_RMSE, "{rmse}");
+    least("impulse_recall", LEAST_IMPULSES);
+    least("kernel_corr", LEAST_LIKENESS);
 }
 
 /// Runs the program, which must succeed, and gives what it printed.

@@ -50,10 +50,14 @@ pub fn run(command: &Reproduce, say: Say) -> Result<()> {
     if matches!(command.work, Work::Figures | Work::All) {
         write_figures(command, &results, say)?;
     }
-    let text: Vec<String> = tables
-        .iter()
-        .map(|table| table.to_markdown(&results))
-        .collect();
+    let mut text = Vec::new();
+    for table in tables {
+        text.push(table.to_markdown(&results));
+        if table.name == "gabor" {
+            let peers = dictionary::read(&command.results)?;
+            text.extend(dictionary::to_markdown(&results, &peers));
+        }
+    }
     stdout::write(&text.join("\n"))
 }
 

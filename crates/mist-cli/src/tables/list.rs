@@ -124,6 +124,7 @@ pub const TABLES: &[Table] = &[
             ),
             Row::ours("ablate-squared", "squared distance of counts"),
             Row::ours("ablate-nms-5", "suppression in 5 px, not 17"),
+            Row::ours("ablate-greedy", "greedy suppression"),
             Row::ours("ablate-mass-1", "maxima of single responses"),
             Row::ours("ablate-still-keypoints", "no keypoint step"),
             Row::ours("ablate-three-keypoint-steps", "three keypoint steps"),
@@ -160,6 +161,10 @@ pub const TABLES: &[Table] = &[
                 "mnist-hard-reconstruct, batch of 8, 300 steps, 150 of them seeded",
             ),
             Row::ours("ablate-redraw-box", "patches show the box alone"),
+            Row::ours(
+                "ablate-redraw-small-seeds",
+                "seeds cover three quarters of a box",
+            ),
             Row::ours(
                 "ablate-redraw-three-levels",
                 "auto-encoder of three levels, a quarter of the code",
