@@ -143,6 +143,9 @@ pub struct Train {
     /// Directory of the run, instead of runs/RECIPE/NUMBER.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
+    /// Start from the weights of this model or run, instead of random ones.
+    #[arg(long, value_name = "MODEL", conflicts_with = "resume", value_hint = ValueHint::DirPath)]
+    pub from: Option<PathBuf>,
     /// Seed of weights and scenes, instead of the recipe's.
     #[arg(long, conflicts_with = "resume")]
     pub seed: Option<u64>,

@@ -54,13 +54,31 @@ pub struct Loaded {
 
 /// Reads a model from a run or a model directory.
 pub fn load(path: &Path, choice: Choice, device: &Device) -> Result<Loaded> {
-    let (card, weights, origin) = if path.join(CONFIG).is_file() {
+    let (card, weights, origin) = find(path, choice)?;
+    let model = read(&weights, card.model.clone(), device)?;
+    Ok(Loaded {
+        model,
+        card,
+        origin,
+        weights,
+    })
+}
+
+/// The best weights of a run or a model directory in networks of the same shapes, whatever else differs.
+pub fn load_as(path: &Path, config: ModelConfig, device: &Device) -> Result<Model> {
+    let (_, weights, _) = find(path, Choice::Best)?;
+    read(&weights, config, device)
+        .context("`start` needs a model whose networks are those of the recipe")
+}
+
+fn find(path: &Path, choice: Choice) -> Result<(ModelCard, PathBuf, Origin)> {
+    if path.join(CONFIG).is_file() {
         let config = path.join(CONFIG);
         let text = fs::read_to_string(&config)
             .with_context(|| format!("cannot read {}", config.display()))?;
         let card = serde_json::from_str(&text)
             .map_err(|error| Usage(format!("{}: {error}", config.display())))?;
-        (card, path.join(WEIGHTS), Origin::Directory)
+        Ok((card, path.join(WEIGHTS), Origin::Directory))
     } else {
         let run = RunDirectory::open(path)?;
         let card = card_of(&run)?;
@@ -70,17 +88,13 @@ pub fn load(path: &Path, choice: Choice, device: &Device) -> Result<Loaded> {
         } else {
             run.weights().join("last.safetensors")
         };
-        (card, weights, Origin::Run(run))
-    };
-    let bytes = fs::read(&weights).with_context(|| format!("cannot read {}", weights.display()))?;
-    let model = Model::from_safetensors(card.model.clone(), &bytes, device)
-        .with_context(|| weights.display().to_string())?;
-    Ok(Loaded {
-        model,
-        card,
-        origin,
-        weights,
-    })
+        Ok((card, weights, Origin::Run(run)))
+    }
+}
+
+fn read(weights: &Path, config: ModelConfig, device: &Device) -> Result<Model> {
+    let bytes = fs::read(weights).with_context(|| format!("cannot read {}", weights.display()))?;
+    Model::from_safetensors(config, &bytes, device).with_context(|| weights.display().to_string())
 }
 
 fn card_of(run: &RunDirectory) -> Result<ModelCard> {

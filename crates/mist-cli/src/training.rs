@@ -18,6 +18,7 @@ use crate::cli::DataPlace;
 use crate::commands::Say;
 use crate::evaluation::{self, Proposals};
 use crate::exit::{Diverged, Interrupted, Usage};
+use crate::models;
 use crate::notes::Notes;
 use crate::recipe::{Method, Recipe};
 use crate::run::directory::RunDirectory;
@@ -73,6 +74,15 @@ pub fn check(recipe: &Recipe, place: &DataPlace) -> Result<()> {
     Ok(())
 }
 
+/// The networks before the first step.
+pub fn starting_model(recipe: &Recipe, device: &Device) -> Result<Model> {
+    let config = recipe.model.clone();
+    match &recipe.start {
+        Some(path) => models::load_as(path, config, device),
+        None => Ok(Model::init(config, recipe.seed, device)?),
+    }
+}
+
 /// Trains a run from its newest checkpoint, or from the start.
 pub fn train(run: &RunDirectory, conditions: &Conditions) -> Result<End> {
     let signals = Signals::listen()?;
@@ -83,11 +93,16 @@ pub fn train(run: &RunDirectory, conditions: &Conditions) -> Result<End> {
     let held_out = open(Split::Valid, 0)?;
     whole_file::remove_leftovers(&run.checkpoint_directory())?;
     let tracked = conditions.device.clone().autodiff();
-    let model = Model::init(recipe.model.clone(), recipe.seed, &tracked)?;
+    let warn = |warning: String| conditions.say.line(format_args!("warning: {warning}"));
+    let saved = run.checkpoints().load(warn)?;
+    let model = match saved {
+        // The model that it started from may be gone by now, and everything is in the checkpoint.
+        Some(_) => Model::init(recipe.model.clone(), recipe.seed, &tracked)?,
+        None => starting_model(&recipe, &tracked)?,
+    };
     let optimiser = recipe.optimiser;
     let mut trainee = Trainee::new(model, optimiser.detector, optimiser.task)?;
-    let warn = |warning: String| conditions.say.line(format_args!("warning: {warning}"));
-    let start = match run.checkpoints().load(warn)? {
+    let start = match saved {
         Some((state, from)) => trainee
             .restore(&state)
             .with_context(|| from.display().to_string())?,

@@ -152,6 +152,50 @@ fn a_kill_between_the_last_checkpoint_and_its_weights_costs_nothing() {
 }
 
 #[test]
+fn a_training_starts_from_a_model_and_goes_on_without_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let still = [
+        "steps=3",
+        "seed=2",
+        "optimiser.detector.adam.rate=0.0",
+        "optimiser.task.adam.rate=0.0",
+        "optimiser.detector.averaging=0.0",
+        "optimiser.task.averaging=0.0",
+    ];
+    let (first, second, other) = (path("first"), path("second"), path("other"));
+    let done = |mut command: Command| {
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", message(&output));
+    };
+    done(train(&first, &["steps=3"]));
+    let mut from_first = train(&second, &still);
+    from_first.arg("--from").arg(&first);
+    done(from_first);
+    done(train(&other, &still));
+    // Running statistics of norms change whatever the rates are.
+    let shared = |run: &Path| {
+        let pairs = weights(run).into_iter().zip(weights(&first));
+        let (same, all) = pairs.fold((0, 0), |(same, all), (a, b)| {
+            (same + usize::from(a == b), all + 1)
+        });
+        same as f64 / f64::from(all)
+    };
+    assert!(shared(&second) > 0.95, "{}", shared(&second));
+    assert!(shared(&other) < 0.5, "{}", shared(&other));
+
+    let wider = ["model.detector.channels=16"];
+    let mut mistaken = train(&path("third"), &wider);
+    let output = mistaken.arg("--from").arg(&first).output().unwrap();
+    assert_ne!(code(output.status), Some(0));
+    assert!(message(&output).contains("start"), "{}", message(&output));
+    assert!(!path("third").exists());
+
+    fs::remove_dir_all(&first).unwrap();
+    done(resume(&second));
+}
+
+#[test]
 fn signals_save_and_tell_the_shell() {
     for (signal, expected) in [("INT", 130), ("TERM", 143)] {
         let directory = tempfile::tempdir().unwrap();

@@ -74,6 +74,7 @@ fn run_experiment(experiment: &str, command: &Reproduce, say: Say) -> Result<()>
             settings: Vec::new(),
             resume,
             out: None,
+            from: None,
             seed: None,
             device: command.device,
             precision: command.precision,

@@ -8,7 +8,7 @@ use crate::exit::Usage;
 use crate::recipe::Recipe;
 use crate::run::directory::RunDirectory;
 use crate::stdout;
-use crate::training::{Conditions, End, check, train};
+use crate::training::{Conditions, End, check, starting_model, train};
 
 /// Trains and prints the run's directory.
 pub fn run(command: &Train, say: Say) -> Result<()> {
@@ -18,7 +18,11 @@ pub fn run(command: &Train, say: Say) -> Result<()> {
     } else {
         let mut recipe = Recipe::load(&command.recipe, &command.settings)?;
         recipe.seed = command.seed.unwrap_or(recipe.seed);
+        if let Some(model) = &command.from {
+            recipe.start = Some(model.clone());
+        }
         check(&recipe, &command.place)?;
+        starting_model(&recipe, &command.device.device()?)?;
         RunDirectory::create(&recipe, command.out.as_deref())?
     };
     say.line(format_args!("training in {}", run.root().display()));

@@ -3,7 +3,7 @@
 mod built_in;
 mod overrides;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use mist::baselines::SupervisedConfig;
@@ -31,6 +31,9 @@ pub struct Recipe {
     pub steps: u64,
     /// Scenes per step.
     pub batch: usize,
+    /// A model or run whose weights the networks start from, instead of random ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<PathBuf>,
     /// How often things are written down.
     pub every: Every,
     /// Optimisers of the two networks.
