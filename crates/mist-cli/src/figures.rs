@@ -38,16 +38,14 @@ pub fn convergence(lines: &[Line]) -> String {
         points: curve(value),
         faint: false,
     };
-    let mut series = vec![metric("IoU 50 %", &|line| line.validation?.iou50)];
-    let redraws = lines
-        .iter()
-        .any(|line| line.validation.is_some_and(|found| found.rmse.is_some()));
-    if redraws {
-        series.push(metric("RMSE", &|line| line.validation?.rmse));
-    } else {
-        series.push(metric("Classif.", &|line| line.validation?.classif));
-        series.push(metric("Both", &|line| line.validation?.both));
-    }
+    let mut series = vec![
+        metric("IoU 50 %", &|line| line.validation?.iou50),
+        metric("Classif.", &|line| line.validation?.classif),
+        metric("Both", &|line| line.validation?.both),
+        metric("RMSE", &|line| line.validation?.rmse),
+        metric("impulses, F1", &|line| line.validation?.impulse_f1),
+    ];
+    series.retain(|series| !series.points.is_empty());
     let accuracy = Chart {
         title: "held-out scenes".to_owned(),
         x_label: "step".to_owned(),
