@@ -1,6 +1,6 @@
-//! The README's tables are those that the result files give.
+//! The tables of the README and of the ablations are those that the result files give.
 //!
-//! `UPDATE_README=1 cargo test --release -p mist-cli --test readme_table` writes it anew.
+//! `UPDATE_README=1 cargo test --release -p mist-cli --test readme_table` writes them anew.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -47,18 +47,30 @@ fn table(result: &Value) -> String {
     )
 }
 
-/// The README's text between two marks is what is expected, or becomes it.
-fn compare(begin: &str, end: &str, expected: &str) {
-    let path = root().join("README.md");
-    let readme = std::fs::read_to_string(&path).unwrap();
-    let from = readme.find(begin).expect("the README has no such table") + begin.len();
-    let to = readme.find(end).unwrap();
+/// A file's text between two marks of a name is what is expected, or becomes it.
+fn compare(file: &str, name: &str, expected: &str) {
+    let path = root().join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let begin = format!("<!-- {name}: begin -->\n");
+    let end = format!("<!-- {name}: end -->");
+    let from = text.find(&begin).expect("the file has no such table") + begin.len();
+    let to = text.find(&end).unwrap();
     if std::env::var_os("UPDATE_README").is_some() {
-        let updated = format!("{}{expected}{}", &readme[..from], &readme[to..]);
+        let updated = format!("{}{expected}{}", &text[..from], &text[to..]);
         std::fs::write(&path, updated).unwrap();
         return;
     }
-    assert_eq!(&readme[from..to], expected, "run with UPDATE_README=1");
+    assert_eq!(&text[from..to], expected, "run with UPDATE_README=1");
+}
+
+fn recorded(work: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_mist"))
+        .args(["reproduce", work, "--recorded"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// One test, since both tables are written into one file.
@@ -66,18 +78,11 @@ fn compare(begin: &str, end: &str, expected: &str) {
 fn the_readme_shows_the_recorded_figures() {
     let result = std::fs::read_to_string(root().join(RESULT)).unwrap();
     let speeds = table(&serde_json::from_str(&result).unwrap());
-    compare("<!-- speed: begin -->\n", "<!-- speed: end -->", &speeds);
+    compare("README.md", "speed", &speeds);
+    compare("README.md", "results", &recorded("tables"));
+}
 
-    let output = Command::new(env!("CARGO_BIN_EXE_mist"))
-        .args(["reproduce", "tables", "--recorded"])
-        .current_dir(root())
-        .output()
-        .unwrap();
-    assert!(output.status.success());
-    let results = String::from_utf8(output.stdout).unwrap();
-    compare(
-        "<!-- results: begin -->\n",
-        "<!-- results: end -->",
-        &results,
-    );
+#[test]
+fn the_ablations_are_those_recorded() {
+    compare("docs/ablations.md", "ablations", &recorded("ablations"));
 }

@@ -128,7 +128,7 @@ pub const TABLES: &[Table] = &[
             Row::ours("ablate-mass-1", "maxima of single responses"),
             Row::ours("ablate-still-keypoints", "no keypoint step"),
             Row::ours("ablate-three-keypoint-steps", "three keypoint steps"),
-            Row::ours("ablate-lambda", "lambda = 0.01"),
+            Row::ours("ablate-lambda", "three keypoint steps, lambda = 0.01"),
             Row::ours("ablate-task-first", "the paper's order of stages"),
             Row::ours("ablate-unweighted", "images weighted alike"),
             Row::ours(
@@ -169,9 +169,12 @@ pub const TABLES: &[Table] = &[
                 "ablate-redraw-three-levels",
                 "auto-encoder of three levels, a quarter of the code",
             ),
-            Row::ours("ablate-redraw-lambda", "lambda = 1"),
-            Row::ours("ablate-redraw-lambda-warm", "lambda growing to 1"),
             Row::ours("ablate-redraw-no-momentum", "three keypoint steps"),
+            Row::ours("ablate-redraw-lambda", "three keypoint steps, lambda = 1"),
+            Row::ours(
+                "ablate-redraw-lambda-warm",
+                "three keypoint steps, lambda growing to 1",
+            ),
             Row::ours(
                 "ablate-redraw-momentum",
                 "three keypoint steps with momentum .9",
