@@ -66,9 +66,10 @@ pub fn load(path: &Path, choice: Choice, device: &Device) -> Result<Loaded> {
 
 /// The best weights of a run or a model directory in networks of the same shapes, whatever else differs.
 pub fn load_as(path: &Path, config: ModelConfig, device: &Device) -> Result<Model> {
-    let (_, weights, _) = find(path, Choice::Best)?;
+    let (_, weights, _) = find(path, Choice::Best)
+        .context("`start` (or `--from`) must name a model or a run that is here")?;
     read(&weights, config, device)
-        .context("`start` needs a model whose networks are those of the recipe")
+        .context("`start` (or `--from`) needs a model whose networks are those of the recipe")
 }
 
 fn find(path: &Path, choice: Choice) -> Result<(ModelCard, PathBuf, Origin)> {
