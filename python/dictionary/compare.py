@@ -100,11 +100,12 @@ def matched(truths, found):
 def provenance():
     """Where a result comes from, as `mist eval --record` says it."""
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
-    models = [line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")]
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
     return {
         "command": shlex.join(["python", *sys.argv]),
         "commit": commit.stdout.strip() or "unknown",
-        "machine": {"cpu": models[0], "threads": len(os.sched_getaffinity(0)), "os": platform.system().lower()},
+        "machine": {"cpu": models[0] if models else platform.machine(), "threads": len(os.sched_getaffinity(0)), "os": platform.system().lower()},
     }
 
 

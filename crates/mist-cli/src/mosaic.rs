@@ -2,6 +2,7 @@
 
 use mist_data::Image;
 
+/// Screen pixels between two pictures.
 pub const GAP_PX: usize = 3;
 const GAP_VALUE: f32 = 0.3;
 
