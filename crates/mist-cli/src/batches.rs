@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use burn::tensor::{Device, Tensor, TensorData};
-use mist::geometry::PixelBox;
-use mist::metrics::Truth;
+use mist::geometry::{PixelBox, Truth};
 use mist_data::{Digits, Scene, SceneKind, SceneSet, Split, locate, render_range};
 
 use crate::cli::DataPlace;

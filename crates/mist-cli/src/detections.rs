@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use mist::metrics::{Detection, ImageResult};
+use mist::geometry::Detection;
+use mist::metrics::ImageResult;
 use mist::model::TaskNetwork;
 use mist_data::{Bounds, Captions, Instance, Scene, SceneSet, contact_sheet, write_png};
 use serde::Serialize;

@@ -36,7 +36,7 @@ pub mod baselines;
 pub mod device;
 mod error;
 pub mod extract;
-pub mod geometry;
+
 pub mod heatmap;
 pub mod keypoints;
 pub mod lifted;
@@ -49,3 +49,5 @@ pub mod splat;
 pub mod training;
 
 pub use error::Error;
+#[doc(inline)]
+pub use mist_geometry as geometry;

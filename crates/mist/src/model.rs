@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::extract::{Extractor, ScoredKeypoint};
+use crate::geometry::Detection;
 use crate::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
 use crate::keypoints;
-use crate::metrics::Detection;
 use crate::networks::{
     DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, PatchValues, autoencoder,
     classifier, refuse_unknown,

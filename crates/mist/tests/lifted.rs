@@ -5,11 +5,10 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use mist::baselines::SupervisedConfig;
 use mist::extract::Extractor;
-use mist::geometry::PixelBox;
+use mist::geometry::{PixelBox, Truth};
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{Classification, HeatmapLoss, LiftedConfig, Reconstruction, Seeds, StageOrder};
 use mist::loss::MeanDistance;
-use mist::metrics::Truth;
 use mist::model::{Model, ModelConfig, TaskNetwork};
 use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig, PatchValues};
 use mist::sample::PatchGeometry;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mist::geometry::{Keypoint, PixelBox};
+use mist::geometry::{Detection, Keypoint, PixelBox, Truth};
 use mist::metrics::{
-    Detection, Evaluation, EvaluationConfig, Evidence, ImageResult, Interpolation, LabelRule,
-    MatchRule, SquaredError, Truth, ap50, ap50_class_blind, impulse_of, one_to_one,
+    Evaluation, EvaluationConfig, Evidence, ImageResult, Interpolation, LabelRule, MatchRule,
+    SquaredError, ap50, ap50_class_blind, impulse_of, one_to_one,
 };
 use serde::Deserialize;
 

@@ -5,10 +5,9 @@ use burn::tensor::{Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::geometry::Keypoint;
+use crate::geometry::{Keypoint, Truth};
 use crate::lifted::Step;
 use crate::loss::{check_window, heatmap_loss};
-use crate::metrics::Truth;
 use crate::networks::InputStatistics;
 use crate::sample::{TurnedKeypoint, sample_turned};
 use crate::splat::splat;

@@ -48,10 +48,10 @@ pub fn both_official<R: Borrow<ImageResult>>(images: &[R], k: Option<usize>) -> 
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::image_result::Detection;
     use super::super::iou50::iou50;
     use super::super::samples::{detection, image, is_fraction, random_images, truth};
     use super::*;
+    use crate::geometry::Detection;
 
     #[test]
     fn label_overlap_and_use_once() {

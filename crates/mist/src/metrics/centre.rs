@@ -2,9 +2,10 @@
 
 use std::borrow::Borrow;
 
-use super::image_result::{Detection, ImageResult, Truth};
+use super::image_result::ImageResult;
 use super::pairing::greedy_pairs;
 use super::ratio::MatchCounts;
+use crate::geometry::{Detection, Truth};
 
 /// One image's matches: each truth, in order, takes the nearest free detection of its class whose
 /// centre lies in the true box, edges included.

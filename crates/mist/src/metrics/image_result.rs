@@ -2,27 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::geometry::PixelBox;
-
-/// One true instance.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Truth {
-    /// Where it is.
-    pub bounds: PixelBox,
-    /// Its class.
-    pub label: usize,
-}
-
-/// One detected instance.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Detection {
-    /// Where it was found.
-    pub bounds: PixelBox,
-    /// The class it was given.
-    pub label: usize,
-    /// The heatmap's value at its keypoint; only average precision looks at it.
-    pub score: f32,
-}
+use crate::geometry::{Detection, PixelBox, Truth};
 
 /// The true and the detected instances of one image, each in the order in which they came.
 ///

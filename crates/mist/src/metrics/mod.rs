@@ -41,7 +41,7 @@ pub use centre::{centre, centre_of};
 pub use classif::{classif, classif_of, classif_official, classif_official_of};
 pub use count_mae::{count_error_of, count_mae, total_count_error_of, total_count_mae};
 pub use evaluation::{Evaluation, EvaluationConfig, Evidence, MatchRule};
-pub use image_result::{Detection, ImageResult, Truth};
+pub use image_result::ImageResult;
 pub use impulse::{IMPULSE_RADIUS_PX, impulse_of, impulse_pairs};
 pub use iou50::{iou50, iou50_of, iou50_official};
 pub use kernel_corr::kernel_corr;

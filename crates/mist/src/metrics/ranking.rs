@@ -4,7 +4,8 @@
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 
-use super::image_result::{Detection, ImageResult, Truth, overlap};
+use super::image_result::{ImageResult, overlap};
+use crate::geometry::{Detection, Truth};
 
 /// Detections by falling score, with the number of truths of each image.
 ///

@@ -3,8 +3,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::image_result::{Detection, ImageResult, Truth};
+use super::image_result::ImageResult;
 use crate::geometry::PixelBox;
+use crate::geometry::{Detection, Truth};
 
 pub(super) const CLASS_COUNT: usize = 3;
 

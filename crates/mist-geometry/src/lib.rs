@@ -1,4 +1,4 @@
-//! Keypoints and boxes.
+//! Keypoints, boxes, and labelled boxes: what is true and what was detected.
 //!
 //! One coordinate system serves everywhere: pixels from the image's top-left corner, x to the right,
 //! y down, so that the first pixel's centre is (0.5, 0.5) and an image of width `w` spans `0..w`.
@@ -93,6 +93,26 @@ impl PixelBox {
             0.0
         }
     }
+}
+
+/// One true instance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Truth {
+    /// Where it is.
+    pub bounds: PixelBox,
+    /// Its class.
+    pub label: usize,
+}
+
+/// One detected instance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Detection {
+    /// Where it was found.
+    pub bounds: PixelBox,
+    /// The class it was given.
+    pub label: usize,
+    /// How sure the detector is; only the order matters.
+    pub score: f32,
 }
 
 #[cfg(test)]
