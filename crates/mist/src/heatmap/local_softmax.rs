@@ -6,6 +6,10 @@ use burn::tensor::ops::{AvgPoolOptions, MaxPoolOptions, PadMode};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::settings::{Bounds, finite};
+
+/// The widest window.
+const MAX_WINDOW_PX: usize = 999;
 
 /// What is subtracted before the exponential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,19 +81,8 @@ impl LocalSoftmax {
     /// # Errors
     /// When the window is not odd or the strength not finite.
     pub fn check(&self) -> Result<(), Error> {
-        if self.window_px.is_multiple_of(2) {
-            return Err(Error::Setting {
-                name: "window_px",
-                requirement: "odd",
-            });
-        }
-        if !self.strength.is_finite() {
-            return Err(Error::Setting {
-                name: "strength",
-                requirement: "finite",
-            });
-        }
-        Ok(())
+        Bounds::new("window_px", 1, MAX_WINDOW_PX).check_odd(self.window_px)?;
+        finite([("strength", self.strength)])
     }
 
     /// Sharpens every map.

@@ -23,7 +23,7 @@ pub fn resize(
     if [height, width, new_height_px, new_width_px].contains(&0) {
         return Err(Error::Setting {
             name: "size",
-            requirement: "at least one pixel on each side",
+            requirement: "at least one pixel on each side".into(),
         });
     }
     if (new_height_px, new_width_px) == (height, width) {

@@ -88,7 +88,7 @@ impl GaussianSplat {
         if !positive {
             return Err(Error::Setting {
                 name: "stride, box and heatmap size",
-                requirement: "positive",
+                requirement: "positive".into(),
             });
         }
         let (batch, area) = (keypoints.len(), height * width);

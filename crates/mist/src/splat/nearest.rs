@@ -27,7 +27,7 @@ pub fn splat(
     if height_px == 0 || width_px == 0 {
         return Err(Error::Setting {
             name: "size",
-            requirement: "at least one pixel on each side",
+            requirement: "at least one pixel on each side".into(),
         });
     }
     let scales = levels.values().len();
@@ -41,7 +41,7 @@ pub fn splat(
             {
                 return Err(Error::Setting {
                     name: "keypoint",
-                    requirement: "finite",
+                    requirement: "finite".into(),
                 });
             }
             let x = pixel_of(keypoint.x_px, width_px);

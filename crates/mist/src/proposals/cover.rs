@@ -1,7 +1,4 @@
-//! Keypoints without a heatmap: boxes that stand out of their surroundings, greedily.
-//!
-//! A detector that knows nothing yet proposes places at random, and lifted training has to find the objects from
-//! there. Objects that stand out from the background can be proposed from the image alone.
+//! Boxes that stand out of their surroundings, chosen greedily.
 
 use std::ops::RangeInclusive;
 
@@ -12,7 +9,7 @@ use crate::geometry::Keypoint;
 use crate::heatmap::ScaleLevels;
 
 use super::contrast::contrast_maps;
-use super::window_sums::{WindowSums, window};
+use crate::extract::{WindowSums, window};
 
 /// Side of the inner window, which prefers objects at the box's centre, as a share of the box, and its weight.
 const INNER: f32 = 0.5;
@@ -22,8 +19,8 @@ const OUTER: f32 = 1.4;
 /// Large boxes hold more than small ones: scores are divided by the scale to this power.
 const SCALE_POWER: f32 = 0.6;
 
-/// `instances` boxes per image: each time the one that holds most contrast, less what surrounds it; what it holds does
-/// not count again.
+/// `instances` boxes per image: each time the one that holds the most contrast, less what surrounds it. What a box holds
+/// does not count again.
 ///
 /// Contrast is the squared difference to the image's median. Boxes have a side of `box_px` times one of the levels.
 ///
@@ -40,20 +37,20 @@ pub fn cover(
 ) -> Result<Vec<Vec<Keypoint>>, Error> {
     let width = images.dims()[3];
     let levels = levels.values().iter();
-    let boxes: Vec<SeedBox> = levels.map(|&scale| SeedBox::new(box_px, scale)).collect();
-    let seeds = |contrast| greedy(contrast, width, instances, &boxes);
-    Ok(contrast_maps(images)?.into_iter().map(seeds).collect())
+    let boxes: Vec<CoverBox> = levels.map(|&scale| CoverBox::new(box_px, scale)).collect();
+    let chosen = |contrast| greedy(contrast, width, instances, &boxes);
+    Ok(contrast_maps(images)?.into_iter().map(chosen).collect())
 }
 
 /// The windows of one scale.
-struct SeedBox {
+struct CoverBox {
     scale: f32,
     inner_px: usize,
     whole_px: usize,
     outer_px: usize,
 }
 
-/// A seed and what speaks for it.
+/// A box and its score.
 #[derive(Clone, Copy)]
 struct Candidate {
     score: f64,
@@ -63,9 +60,9 @@ struct Candidate {
     scale: f32,
 }
 
-impl SeedBox {
+impl CoverBox {
     fn new(box_px: f32, scale: f32) -> Self {
-        // Odd, so that a window has a pixel at its centre and seeds are not off by half a pixel.
+        // Odd, so that a window has a pixel at its centre and proposals are not off by half a pixel.
         let side = |share: f32| ((box_px * scale * share + 1.0) / 2.0).max(1.0) as usize * 2 - 1;
         Self {
             scale,
@@ -99,12 +96,14 @@ fn greedy(
     mut contrast: Vec<f32>,
     width: usize,
     instances: usize,
-    boxes: &[SeedBox],
+    boxes: &[CoverBox],
 ) -> Vec<Keypoint> {
-    let mut seeds = Vec::with_capacity(instances);
+    let mut chosen = Vec::with_capacity(instances);
     for _ in 0..instances {
         let sums = WindowSums::new(&contrast, width);
-        let candidates = boxes.iter().flat_map(|seed_box| seed_box.candidates(&sums));
+        let candidates = boxes
+            .iter()
+            .flat_map(|cover_box| cover_box.candidates(&sums));
         let better =
             |best: Candidate, next: Candidate| if next.score > best.score { next } else { best };
         let Some(best) = candidates.reduce(better) else {
@@ -115,13 +114,13 @@ fn greedy(
         for row in rows.0..rows.1 {
             contrast[row * width..][columns.0..columns.1].fill(0.0);
         }
-        seeds.push(Keypoint {
+        chosen.push(Keypoint {
             x_px: best.x as f32 + 0.5,
             y_px: best.y as f32 + 0.5,
             scale: best.scale,
         });
     }
-    seeds
+    chosen
 }
 
 /// Places where a box lies wholly in the image, or the middle if none does.
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_sits_on_the_centre_of_what_it_holds() {
+    fn a_proposal_sits_on_the_centre_of_what_it_holds() {
         let side = 21;
         let blob = |index: usize| {
             let (x, y) = ((index % side) as f32 - 10.0, (index / side) as f32 - 10.0);

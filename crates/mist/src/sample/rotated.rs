@@ -1,4 +1,4 @@
-//! S with boxes turned about their centres, for patches that nobody wants gradients of keypoints from.
+//! S with boxes rotated about their centres, for patches whose keypoints need no gradient.
 
 use burn::tensor::{DType, Tensor, TensorData};
 
@@ -6,16 +6,16 @@ use super::PatchGeometry;
 use crate::Error;
 use crate::geometry::Keypoint;
 
-/// A keypoint and by how much its box is turned clockwise, in radians.
+/// A keypoint whose box is rotated about its centre.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TurnedKeypoint {
+pub struct RotatedKeypoint {
     /// Centre and scale.
     pub keypoint: Keypoint,
-    /// The turn.
-    pub turn_rad: f32,
+    /// Clockwise, in radians.
+    pub rotation_rad: f32,
 }
 
-/// As [`sample`](super::sample), with turned boxes and without gradients.
+/// As [`sample`](super::sample), with rotated boxes and without gradients.
 ///
 /// # Shapes
 /// - `images`: `[batch, channels, height, width]`
@@ -24,9 +24,9 @@ pub struct TurnedKeypoint {
 ///
 /// # Errors
 /// When the numbers of keypoints differ or are not those of the images.
-pub fn sample_turned(
+pub fn sample_rotated(
     images: &Tensor<4>,
-    keypoints: &[Vec<TurnedKeypoint>],
+    keypoints: &[Vec<RotatedKeypoint>],
     geometry: PatchGeometry,
 ) -> Result<Tensor<5>, Error> {
     geometry.check()?;
@@ -43,12 +43,12 @@ pub fn sample_turned(
     let values = plain.try_into_vec_as::<f32>()?;
     let side = geometry.patch_px;
     let mut patches = Vec::with_capacity(batch * instances * channels * side * side);
-    for (image, turned) in keypoints.iter().enumerate() {
+    for (image, rotated) in keypoints.iter().enumerate() {
         let planes = &values[image * channels * height * width..][..channels * height * width];
-        for turned in turned {
+        for rotated in rotated {
             for plane in planes.chunks_exact(height * width) {
                 patches
-                    .extend(places(*turned, geometry).map(|(x, y)| bilinear(plane, width, x, y)));
+                    .extend(places(*rotated, geometry).map(|(x, y)| bilinear(plane, width, x, y)));
             }
         }
     }
@@ -57,11 +57,14 @@ pub fn sample_turned(
 }
 
 /// Where the pixels of a patch lie in the image, row by row, in pixels.
-fn places(turned: TurnedKeypoint, geometry: PatchGeometry) -> impl Iterator<Item = (f32, f32)> {
-    let TurnedKeypoint { keypoint, turn_rad } = turned;
-    let (sin, cos) = turn_rad.sin_cos();
+fn places(rotated: RotatedKeypoint, geometry: PatchGeometry) -> impl Iterator<Item = (f32, f32)> {
+    let RotatedKeypoint {
+        keypoint,
+        rotation_rad,
+    } = rotated;
+    let (sin, cos) = rotation_rad.sin_cos();
     let side = geometry.patch_px;
-    let step_px = keypoint.scale * geometry.seen_px() / side as f32;
+    let step_px = keypoint.scale * geometry.shown_px() / side as f32;
     let from_centre = move |index: usize| (index as f32 + 0.5 - side as f32 / 2.0) * step_px;
     (0..side * side).map(move |index| {
         let (right, down) = (from_centre(index % side), from_centre(index / side));
@@ -103,7 +106,7 @@ mod tests {
     const GEOMETRY: PatchGeometry = PatchGeometry {
         base_box_px: 6.0,
         patch_px: 8,
-        context: 1.0,
+        context_px: 0.0,
     };
 
     fn images() -> Tensor<4> {
@@ -112,10 +115,10 @@ mod tests {
         Tensor::from_data(data, &Device::flex())
     }
 
-    fn points(turn_rad: f32) -> Vec<Vec<TurnedKeypoint>> {
-        let at = |x_px, y_px, scale| TurnedKeypoint {
+    fn points(rotation_rad: f32) -> Vec<Vec<RotatedKeypoint>> {
+        let at = |x_px, y_px, scale| RotatedKeypoint {
             keypoint: Keypoint { x_px, y_px, scale },
-            turn_rad,
+            rotation_rad,
         };
         vec![
             vec![at(4.3, 5.2, 1.0), at(0.5, 8.9, 1.3)],
@@ -123,8 +126,8 @@ mod tests {
         ]
     }
 
-    fn turned(turn_rad: f32) -> Vec<f32> {
-        let patches = sample_turned(&images(), &points(turn_rad), GEOMETRY).unwrap();
+    fn rotated(rotation_rad: f32) -> Vec<f32> {
+        let patches = sample_rotated(&images(), &points(rotation_rad), GEOMETRY).unwrap();
         patches.try_into_vec_as::<f32>().unwrap()
     }
 
@@ -132,19 +135,19 @@ mod tests {
     fn upright_boxes_are_those_of_the_sampler() {
         let upright: Vec<Vec<Keypoint>> = points(0.0)
             .iter()
-            .map(|image| image.iter().map(|turned| turned.keypoint).collect())
+            .map(|image| image.iter().map(|rotated| rotated.keypoint).collect())
             .collect();
         let upright = keypoints::to_tensor(&upright, &Device::flex()).unwrap();
         let expected = sample(images(), upright, GEOMETRY).unwrap();
         let expected = expected.try_into_vec_as::<f32>().unwrap();
-        for (actual, expected) in turned(0.0).iter().zip(expected) {
+        for (actual, expected) in rotated(0.0).iter().zip(expected) {
             assert!((actual - expected).abs() < 1e-5, "{actual} {expected}");
         }
     }
 
     #[test]
-    fn a_quarter_turn_exchanges_rows_and_columns() {
-        let (upright, quarter) = (turned(0.0), turned(FRAC_PI_2));
+    fn a_quarter_rotation_exchanges_rows_and_columns() {
+        let (upright, quarter) = (rotated(0.0), rotated(FRAC_PI_2));
         for (upright, quarter) in upright.chunks_exact(64).zip(quarter.chunks_exact(64)) {
             for (row, column) in (0..8).flat_map(|row| (0..8).map(move |column| (row, column))) {
                 let (a, b) = (quarter[row * 8 + column], upright[column * 8 + 7 - row]);
@@ -156,7 +159,7 @@ mod tests {
     #[test]
     fn context_shows_what_a_larger_box_would() {
         let around = PatchGeometry {
-            context: 1.5,
+            context_px: 1.5,
             ..GEOMETRY
         };
         let larger = PatchGeometry {
@@ -164,7 +167,7 @@ mod tests {
             ..GEOMETRY
         };
         let both = [around, larger].map(|geometry| {
-            let patches = sample_turned(&images(), &points(0.2), geometry).unwrap();
+            let patches = sample_rotated(&images(), &points(0.2), geometry).unwrap();
             patches.try_into_vec_as::<f32>().unwrap()
         });
         assert_eq!(both[0], both[1]);
@@ -174,7 +177,7 @@ mod tests {
     fn uneven_lists_are_refused() {
         let mut uneven = points(0.0);
         uneven[1].pop();
-        assert!(sample_turned(&images(), &uneven, GEOMETRY).is_err());
-        assert!(sample_turned(&images(), &uneven[..1], GEOMETRY).is_err());
+        assert!(sample_rotated(&images(), &uneven, GEOMETRY).is_err());
+        assert!(sample_rotated(&images(), &uneven[..1], GEOMETRY).is_err());
     }
 }

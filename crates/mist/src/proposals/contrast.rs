@@ -1,4 +1,4 @@
-//! How much each pixel stands out of its image.
+//! How much each pixel differs from its image.
 
 use burn::tensor::{DType, Tensor};
 
