@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use mist::device::Compute;
 use mist::lifted::Seeds;
 use mist::networks::Precision;
 use mist_data::{SceneKind, Split};
-
-use crate::commands::Workload;
+use mist_lab::Result;
+use mist_lab::bench::Workload;
+use mist_lab::detections::DetectionFormat;
+use mist_lab::reproduce::Work;
 
 /// Finds and reads every repeated object in an image, without a single box label.
 #[derive(Debug, Parser)]
@@ -122,6 +124,21 @@ fn split() -> impl TypedValueParser<Value = Split> {
     })
 }
 
+/// One of some values by its name.
+fn choice<T: Copy + Send + Sync + 'static>(
+    values: &'static [T],
+    name: fn(T) -> &'static str,
+    description: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let listed = values
+        .iter()
+        .map(move |&value| PossibleValue::new(name(value)).help(description(value)));
+    PossibleValuesParser::new(listed).try_map(move |given| {
+        let named = values.iter().find(|&&value| name(value) == given);
+        named.copied().ok_or("it has no such name")
+    })
+}
+
 /// Where downloaded data lies.
 #[derive(Debug, Args)]
 pub struct DataPlace {
@@ -162,7 +179,7 @@ pub struct Train {
 }
 
 /// Seconds, minutes or hours.
-fn duration(text: &str) -> Result<Duration, String> {
+fn duration(text: &str) -> std::result::Result<Duration, String> {
     let malformed = || format!("`{text}` is no time: write 90s, 30m or 2h");
     let (number, secs) = match text.char_indices().last() {
         Some((at, 's')) => (&text[..at], 1.0),
@@ -237,8 +254,8 @@ pub struct Detect {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub instances: Option<u16>,
     /// What is printed.
-    #[arg(long, value_enum, default_value_t = DetectionFormat::Json)]
-    pub format: DetectionFormat,
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    pub format: Format,
     /// Draw boxes and labels into PNG files in this directory.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub overlay: Option<PathBuf>,
@@ -272,13 +289,23 @@ impl From<SeedKind> for Seeds {
 
 /// How detections are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum DetectionFormat {
+pub enum Format {
     /// One object per image.
     Json,
     /// One line per box.
     Csv,
     /// Images, categories and annotations as COCO has them.
     Coco,
+}
+
+impl From<Format> for DetectionFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Json => Self::Json,
+            Format::Csv => Self::Csv,
+            Format::Coco => Self::Coco,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -293,56 +320,10 @@ pub struct Report {
     pub place: DataPlace,
 }
 
-/// What to reproduce.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Work {
-    /// Reconstruction.
-    Table1,
-    /// Digits of varying size.
-    Scales,
-    /// Gabor noise with 16, 64 and 256 impulses.
-    Gabor,
-    /// Weakly supervised MNIST-hard.
-    Table2,
-    /// Three digits.
-    Table3,
-    /// Sensitivity to K.
-    Table5,
-    /// Harder scenes of our own.
-    Beyond,
-    /// One setting changed at a time.
-    Ablations,
-    /// Every table of the paper.
-    Tables,
-    /// Convergence curves.
-    Figures,
-    /// Everything.
-    All,
-}
-
-impl Work {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Table1 => "table1",
-            Self::Scales => "scales",
-            Self::Gabor => "gabor",
-            Self::Table2 => "table2",
-            Self::Table3 => "table3",
-            Self::Table5 => "table5",
-            Self::Beyond => "beyond",
-            Self::Ablations => "ablations",
-            Self::Tables => "tables",
-            Self::Figures => "figures",
-            Self::All => "all",
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 pub struct Reproduce {
     /// Which part of the paper.
-    #[arg(value_enum)]
+    #[arg(value_parser = choice(&Work::ALL, Work::name, Work::description))]
     pub work: Work,
     /// Show what is recorded; train nothing.
     #[arg(long)]
@@ -391,9 +372,9 @@ pub struct PrecisionChoice {
 
 impl PrecisionChoice {
     /// Makes it the choice of this process.
-    pub fn select(self) -> anyhow::Result<()> {
+    pub fn select(self) -> Result<()> {
         if let Some(precision) = self.precision {
-            precision.select()?;
+            precision.select().map_err(mist::Error::from)?;
         }
         Ok(())
     }
@@ -402,7 +383,7 @@ impl PrecisionChoice {
 #[derive(Debug, Args)]
 pub struct Bench {
     /// What to measure; all by default.
-    #[arg(value_enum)]
+    #[arg(value_parser = choice(&Workload::ALL, Workload::name, Workload::description))]
     pub workloads: Vec<Workload>,
     /// Measure the drawing of scenes only.
     #[arg(long, conflicts_with_all = ["workloads", "against_pytorch"])]

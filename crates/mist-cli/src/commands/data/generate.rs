@@ -2,15 +2,21 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use mist_data::{IfExists, generate};
+use mist_lab::Result;
 
 use crate::cli::Scenes;
-use crate::commands::Say;
+use crate::console::Console;
 use crate::stdout;
 
 /// Writes the scenes and prints the directory.
-pub fn run(scenes: &Scenes, out: &Path, count: u64, overwrite: bool, say: Say) -> Result<()> {
+pub fn run(
+    scenes: &Scenes,
+    out: &Path,
+    count: u64,
+    overwrite: bool,
+    console: &Console,
+) -> Result<()> {
     let set = super::open(scenes)?;
     let if_exists = if overwrite {
         IfExists::Overwrite
@@ -18,7 +24,7 @@ pub fn run(scenes: &Scenes, out: &Path, count: u64, overwrite: bool, say: Say) -
         IfExists::Refuse
     };
     let written = generate(&set, count, out, if_exists)?;
-    say.line(format_args!(
+    console.line(format_args!(
         "wrote {} scenes with {} boxes",
         written.images, written.instances
     ));

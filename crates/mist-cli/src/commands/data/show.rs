@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use mist_data::{Captions, contact_sheet, render_range, write_png};
+use mist_lab::Result;
 
 use crate::cli::Scenes;
-use crate::commands::Say;
+use crate::console::Console;
 use crate::stdout;
 
 /// How the sheet is laid out.
@@ -17,7 +17,7 @@ pub struct Layout {
 }
 
 /// Writes the sheet and prints its path.
-pub fn run(scenes: &Scenes, out: &Path, layout: Layout, say: Say) -> Result<()> {
+pub fn run(scenes: &Scenes, out: &Path, layout: Layout, console: &Console) -> Result<()> {
     let set = super::open(scenes)?;
     let shown = render_range(&set, 0..layout.count);
     let captions = match set.classes() {
@@ -26,7 +26,7 @@ pub fn run(scenes: &Scenes, out: &Path, layout: Layout, say: Say) -> Result<()> 
     };
     let sheet = contact_sheet(&shown, layout.columns, layout.zoom, captions)?;
     write_png(out, &sheet)?;
-    say.line(format_args!(
+    console.line(format_args!(
         "drew {} scenes of kind {} (seed {}, {})",
         layout.count, scenes.kind, scenes.seed, scenes.split
     ));
