@@ -7,7 +7,7 @@ use anyhow::Result;
 use mist::geometry::Detection;
 use mist::metrics::ImageResult;
 use mist::model::TaskNetwork;
-use mist_data::{Bounds, Captions, Instance, Scene, SceneSet, contact_sheet, write_png};
+use mist_data::{Captions, Instance, Scene, SceneSet, contact_sheet, write_png};
 use serde::Serialize;
 use serde_json::json;
 
@@ -138,14 +138,8 @@ fn to_coco(images: &[DetectedImage], names: &[String]) -> String {
 
 /// A detection in the form that contact sheets draw.
 pub fn as_instance(detection: &Detection) -> Instance {
-    let [left_px, top_px, width_px, height_px] = bbox(detection);
     Instance {
-        bounds: Bounds {
-            left_px,
-            top_px,
-            width_px,
-            height_px,
-        },
+        bounds: detection.bounds,
         label: detection.label,
         scale: 1.0,
         weight: 1.0,

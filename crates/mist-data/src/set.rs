@@ -186,7 +186,7 @@ mod tests {
     fn scenes_keep_their_promises() {
         for set in sets() {
             let kind = set.kind();
-            let side_px = set.canvas_px() as f32;
+            let canvas_px = set.canvas_px() as f32;
             let mut counts = BTreeSet::new();
             for index in 0..200 {
                 let scene = set.scene(index);
@@ -205,13 +205,14 @@ mod tests {
                 );
                 for instance in &scene.instances {
                     let bounds = instance.bounds;
-                    assert!((bounds.width_px - set.base_box_px() * instance.scale).abs() < 1e-4);
+                    let side_px = set.base_box_px() * instance.scale;
+                    assert!((bounds.width_px() - side_px).abs() < 1e-4);
                     assert!((0.7..=1.4143).contains(&instance.scale));
                     let whole = matches!(set.instance_count(), InstanceCount::Uniform { .. });
                     if whole {
-                        assert!(bounds.left_px >= 0.0 && bounds.top_px >= 0.0, "{kind}");
-                        assert!(bounds.left_px + bounds.width_px <= side_px, "{kind}");
-                        assert!(bounds.top_px + bounds.height_px <= side_px, "{kind}");
+                        assert!(bounds.x_min_px >= 0.0 && bounds.y_min_px >= 0.0, "{kind}");
+                        assert!(bounds.x_max_px <= canvas_px, "{kind}");
+                        assert!(bounds.y_max_px <= canvas_px, "{kind}");
                     }
                 }
             }
