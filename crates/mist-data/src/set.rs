@@ -57,15 +57,26 @@ impl SceneSet {
         split: Split,
         digits: Option<Arc<Digits>>,
     ) -> Result<Self> {
-        let source = match (Layout::of(kind), kind) {
-            (Some(layout), SceneKind::Glyphs) => Source::Glyphs { layout },
-            (Some(layout), _) => Source::Digits {
-                layout,
-                digits: digits.ok_or(RequestError::DigitsNeeded(kind))?,
+        let gabor = |mean_impulses| Source::Gabor(GaborNoise::with_mean_impulses(mean_impulses));
+        let digit_scenes = |layout| match digits {
+            Some(digits) => Ok(Source::Digits { layout, digits }),
+            None => Err(RequestError::DigitsNeeded(kind)),
+        };
+        let source = match kind {
+            SceneKind::Glyphs => Source::Glyphs {
+                layout: Layout::disks(9..=9, 20),
             },
-            (None, SceneKind::Gabor256) => Source::Gabor(GaborNoise::with_mean_impulses(256.0)),
-            (None, SceneKind::Gabor64) => Source::Gabor(GaborNoise::with_mean_impulses(64.0)),
-            (None, _) => Source::Gabor(GaborNoise::with_mean_impulses(16.0)),
+            SceneKind::Easy => digit_scenes(Layout::easy())?,
+            SceneKind::Hard | SceneKind::K9 => digit_scenes(Layout::disks(9..=9, 20))?,
+            SceneKind::Crowded => digit_scenes(Layout::disks(9..=9, 16))?,
+            SceneKind::Three => digit_scenes(Layout::disks(3..=3, 20))?,
+            SceneKind::K6to9 => digit_scenes(Layout::disks(6..=9, 20))?,
+            SceneKind::K3to9 => digit_scenes(Layout::disks(3..=9, 20))?,
+            SceneKind::Uneven => digit_scenes(Layout::uneven())?,
+            SceneKind::Scale => digit_scenes(Layout::scale_study())?,
+            SceneKind::Gabor => gabor(16.0),
+            SceneKind::Gabor64 => gabor(64.0),
+            SceneKind::Gabor256 => gabor(256.0),
         };
         Ok(Self {
             kind,
