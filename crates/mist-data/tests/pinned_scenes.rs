@@ -77,7 +77,7 @@ fn scenes_without_digits() {
 
 #[test]
 fn scenes_with_digits() {
-    let Some(digits) = real_digits::digits() else {
+    let Some(digits) = real_digits::digits("scenes_with_digits") else {
         return;
     };
     let pinned = [

@@ -32,7 +32,7 @@ fn lone_frame(scene: &Scene, instance: &Instance) -> Option<Vec<u8>> {
 
 #[test]
 fn every_digit_comes_from_its_own_split() {
-    let Some(digits) = real_digits::digits() else {
+    let Some(digits) = real_digits::digits("every_digit_comes_from_its_own_split") else {
         return;
     };
     assert_eq!(digits.indices(Split::Train), 0..55_000);
