@@ -142,7 +142,7 @@ fn choice<T: Copy + Send + Sync + 'static>(
 /// Where downloaded data lies.
 #[derive(Debug, Args)]
 pub struct DataPlace {
-    /// Look for data here only, instead of $MIST_DATA, ../shared/data and the user's cache.
+    /// Look for data here only, instead of $MIST_DATA and the user's cache.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub data: Option<PathBuf>,
 }

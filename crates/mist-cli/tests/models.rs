@@ -7,6 +7,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
+#[path = "../../mist-data/tests/skipped/mod.rs"]
+mod skipped;
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -19,7 +22,7 @@ const LEAST_IMPULSES: f64 = 0.5;
 const LEAST_LIKENESS: f64 = 0.98;
 
 /// What `mist eval` says of a model on 200 test scenes; `None` without MNIST, where it need not be.
-fn judged(model: &str) -> Option<Value> {
+fn judged(test: &str, model: &str) -> Option<Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_mist"))
         .args(["eval", model, "--count", "200", "--json"])
         .current_dir(root())
@@ -27,9 +30,7 @@ fn judged(model: &str) -> Option<Value> {
         .unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
     if message.contains("MNIST was not found") {
-        let required = std::env::var_os("MIST_REQUIRE_DATA").is_some_and(|value| value == "1");
-        assert!(!required, "{message}");
-        println!("skipped: MNIST is not here (`mist data fetch mnist`)");
+        skipped::skip(test, &message);
         return None;
     }
     assert!(output.status.success(), "{message}");
@@ -39,7 +40,7 @@ fn judged(model: &str) -> Option<Value> {
 
 #[test]
 fn mnist_hard_finds_and_reads_digits() {
-    if let Some(metrics) = judged("models/mnist-hard") {
+    if let Some(metrics) = judged("mnist_hard_finds_and_reads_digits", "models/mnist-hard") {
         let both = metrics["both"].as_f64().unwrap();
         assert!(both >= LEAST_BOTH, "{both}");
     }
@@ -47,7 +48,10 @@ fn mnist_hard_finds_and_reads_digits() {
 
 #[test]
 fn mnist_hard_reconstruct_finds_and_redraws_digits() {
-    if let Some(metrics) = judged("models/mnist-hard-reconstruct") {
+    if let Some(metrics) = judged(
+        "mnist_hard_reconstruct_finds_and_redraws_digits",
+        "models/mnist-hard-reconstruct",
+    ) {
         let (found, rmse) = (&metrics["iou50"], &metrics["rmse"]);
         assert!(found.as_f64().unwrap() >= LEAST_FOUND, "{found}");
         assert!(rmse.as_f64().unwrap() <= LARGEST_RMSE, "{rmse}");
@@ -56,7 +60,7 @@ fn mnist_hard_reconstruct_finds_and_redraws_digits() {
 
 #[test]
 fn gabor_takes_noise_apart() {
-    let metrics = judged("models/gabor").expect("noise needs no data");
+    let metrics = judged("gabor_takes_noise_apart", "models/gabor").expect("noise needs no data");
     let least = |name: &str, value: f64| {
         let found = metrics[name].as_f64().unwrap();
         assert!(found >= value, "{name} {found}");

@@ -7,13 +7,15 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+#[path = "../../mist-data/tests/skipped/mod.rs"]
+mod skipped;
+
 #[test]
 fn tensorboard_reads_scalars_and_pictures() {
     let Some(python) = std::env::var_os("MIST_TENSORBOARD_PYTHON") else {
-        let required = std::env::var_os("MIST_REQUIRE_DATA").is_some_and(|value| value == "1");
-        assert!(!required, "MIST_TENSORBOARD_PYTHON is not set");
-        println!(
-            "skipped: MIST_TENSORBOARD_PYTHON is not set (scripts/setup-tensorboard.sh prints it)"
+        skipped::skip(
+            "tensorboard_reads_scalars_and_pictures",
+            "MIST_TENSORBOARD_PYTHON is not set (scripts/setup-tensorboard.sh prints it)",
         );
         return;
     };

@@ -8,6 +8,8 @@ use crate::set::SceneSet;
 /// The whole `annotations.json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Annotations {
+    #[serde(skip)]
+    base_box_px: f32,
     info: Info,
     images: Vec<ImageEntry>,
     annotations: Vec<Annotation>,
@@ -58,6 +60,7 @@ impl Annotations {
     pub fn new(set: &SceneSet) -> Self {
         let names = set.class_names().iter().enumerate();
         Self {
+            base_box_px: set.base_box_px(),
             info: Info {
                 description: set.kind().description(),
                 kind: set.kind().name(),
@@ -80,18 +83,15 @@ impl Annotations {
         });
         for instance in &scene.instances {
             let bounds = instance.bounds;
+            // The side itself: a difference of edges would carry their rounding.
+            let side_px = self.base_box_px * instance.scale;
             self.annotations.push(Annotation {
                 // From 1: the reference evaluator takes 0 for "no annotation".
                 id: self.annotations.len() as u64 + 1,
                 image_id: index,
                 category_id: instance.label,
-                bbox: [
-                    bounds.left_px,
-                    bounds.top_px,
-                    bounds.width_px,
-                    bounds.height_px,
-                ],
-                area: bounds.width_px * bounds.height_px,
+                bbox: [bounds.x_min_px, bounds.y_min_px, side_px, side_px],
+                area: side_px * side_px,
                 iscrowd: 0,
                 scale: instance.scale,
                 weight: instance.weight,

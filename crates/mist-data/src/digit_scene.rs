@@ -5,7 +5,7 @@ use crate::image::Image;
 use crate::layout::{BASE_BOX_PX, Identities, Layout};
 use crate::mnist::{CLASSES, Digit, Digits, FRAME_PX};
 use crate::random::SceneRng;
-use crate::scene::{Bounds, Instance, Point, Scene};
+use crate::scene::{Instance, Scene, square_around};
 use crate::split::Split;
 
 /// Draws a scene: digits add up, and the sum is clipped once.
@@ -22,12 +22,9 @@ pub(crate) fn draw(layout: &Layout, digits: &Digits, split: Split, rng: &mut Sce
         } else {
             add_resampled(&mut image, digit.frame, spot, scale);
         }
-        let centre = Point {
-            x_px: spot.x_px as f32,
-            y_px: spot.y_px as f32,
-        };
+        let side_px = (f64::from(BASE_BOX_PX) * scale) as f32;
         instances.push(Instance {
-            bounds: Bounds::square_around(centre, (f64::from(BASE_BOX_PX) * scale) as f32),
+            bounds: square_around(spot.x_px as f32, spot.y_px as f32, side_px),
             label: digit.label,
             scale: scale as f32,
             weight: 1.0,

@@ -47,7 +47,10 @@ pub enum RequestError {
         expected: &'static str,
     },
     /// MNIST is in none of the places looked at.
-    #[error("MNIST was not found in {}; run `mist data fetch mnist`", list_paths(.looked_in))]
+    #[error(
+        "MNIST was not found in {}; run `mist data fetch mnist`, or name the directory that holds it by `--data` or `$MIST_DATA`",
+        list_paths(.looked_in)
+    )]
     MnistNotFound {
         /// Every directory looked at, in order.
         looked_in: Vec<PathBuf>,

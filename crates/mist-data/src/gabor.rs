@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::error::{RequestError, Result};
 use crate::image::Image;
 use crate::random::SceneRng;
-use crate::scene::{Bounds, Instance, Point, Scene};
+use crate::scene::{Instance, Scene, square_around};
 
 /// Weights are uniform in `[-1, 1]`, so their mean square is a third.
 const MEAN_SQUARE_WEIGHT: f64 = 1.0 / 3.0;
@@ -144,12 +144,9 @@ impl GaborNoise {
         }
         let side_px = 2.0 * self.kernel_radius_px();
         let instances = impulses.iter().map(|impulse| {
-            let centre = Point {
-                x_px: impulse.x_px as f32,
-                y_px: impulse.y_px as f32,
-            };
+            let (x_px, y_px) = (impulse.x_px as f32, impulse.y_px as f32);
             Instance {
-                bounds: Bounds::square_around(centre, side_px as f32),
+                bounds: square_around(x_px, y_px, side_px as f32),
                 label: 0,
                 scale: 1.0,
                 weight: impulse.weight as f32,

@@ -97,7 +97,15 @@ impl SceneKind {
         match self {
             SceneKind::Glyphs => &glyphs::NAMES,
             SceneKind::Gabor | SceneKind::Gabor64 | SceneKind::Gabor256 => &["impulse"],
-            _ => &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
+            SceneKind::Easy
+            | SceneKind::Hard
+            | SceneKind::Crowded
+            | SceneKind::Three
+            | SceneKind::Uneven
+            | SceneKind::K9
+            | SceneKind::K6to9
+            | SceneKind::K3to9
+            | SceneKind::Scale => &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
         }
     }
 

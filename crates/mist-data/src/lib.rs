@@ -37,7 +37,7 @@ pub use mnist::{
     Clients, Digit, Digits, Fetched, default_destination, fetch_mnist, fetch_mnist_with, locate,
 };
 pub use png_file::{read_png, write_png};
-pub use scene::{Bounds, Instance, Point, Scene};
+pub use scene::{Instance, Scene};
 pub use set::{InstanceCount, SceneSet, render_range};
 pub use sheet::{Captions, contact_sheet, digit_dots};
 pub use split::Split;

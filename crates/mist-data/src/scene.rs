@@ -1,54 +1,14 @@
 //! Scenes and their ground truth.
 
+use mist_geometry::PixelBox;
+
 use crate::image::Image;
-
-/// A position in pixels from the image's top-left corner; pixel (0, 0) spans 0..1 on both axes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
-    /// Rightwards.
-    pub x_px: f32,
-    /// Downwards.
-    pub y_px: f32,
-}
-
-/// An axis-aligned box, in the order of COCO.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounds {
-    /// Left edge.
-    pub left_px: f32,
-    /// Top edge.
-    pub top_px: f32,
-    /// Extent along x.
-    pub width_px: f32,
-    /// Extent along y.
-    pub height_px: f32,
-}
-
-impl Bounds {
-    /// The square of the given side around a point.
-    pub fn square_around(centre: Point, side_px: f32) -> Self {
-        Self {
-            left_px: centre.x_px - side_px / 2.0,
-            top_px: centre.y_px - side_px / 2.0,
-            width_px: side_px,
-            height_px: side_px,
-        }
-    }
-
-    /// The middle of the box.
-    pub fn centre_px(&self) -> Point {
-        Point {
-            x_px: self.left_px + self.width_px / 2.0,
-            y_px: self.top_px + self.height_px / 2.0,
-        }
-    }
-}
 
 /// One object of a scene.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Instance {
     /// Where it is.
-    pub bounds: Bounds,
+    pub bounds: PixelBox,
     /// Its class.
     pub label: usize,
     /// Its size as a factor of the set's base box.
@@ -79,6 +39,19 @@ impl Scene {
     }
 }
 
+/// The square of the given side around a point.
+///
+/// The far edges are the near ones plus the side: what readers of COCO files compute.
+pub(crate) fn square_around(x_px: f32, y_px: f32, side_px: f32) -> PixelBox {
+    let (x_min_px, y_min_px) = (x_px - side_px / 2.0, y_px - side_px / 2.0);
+    PixelBox {
+        x_min_px,
+        y_min_px,
+        x_max_px: x_min_px + side_px,
+        y_max_px: y_min_px + side_px,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,13 +59,7 @@ mod tests {
     #[test]
     fn counts_are_per_class() {
         let instance = |label| Instance {
-            bounds: Bounds::square_around(
-                Point {
-                    x_px: 5.0,
-                    y_px: 6.0,
-                },
-                4.0,
-            ),
+            bounds: square_around(5.0, 6.0, 4.0),
             label,
             scale: 1.0,
             weight: 1.0,
@@ -102,12 +69,6 @@ mod tests {
             instances: vec![instance(2), instance(0), instance(2)],
         };
         assert_eq!(scene.class_counts(4), [1, 0, 2, 0]);
-        assert_eq!(
-            scene.instances[0].bounds.centre_px(),
-            Point {
-                x_px: 5.0,
-                y_px: 6.0
-            }
-        );
+        assert_eq!(scene.instances[0].bounds.centre_px(), (5.0, 6.0));
     }
 }

@@ -57,15 +57,26 @@ impl SceneSet {
         split: Split,
         digits: Option<Arc<Digits>>,
     ) -> Result<Self> {
-        let source = match (Layout::of(kind), kind) {
-            (Some(layout), SceneKind::Glyphs) => Source::Glyphs { layout },
-            (Some(layout), _) => Source::Digits {
-                layout,
-                digits: digits.ok_or(RequestError::DigitsNeeded(kind))?,
+        let gabor = |mean_impulses| Source::Gabor(GaborNoise::with_mean_impulses(mean_impulses));
+        let digit_scenes = |layout| match digits {
+            Some(digits) => Ok(Source::Digits { layout, digits }),
+            None => Err(RequestError::DigitsNeeded(kind)),
+        };
+        let source = match kind {
+            SceneKind::Glyphs => Source::Glyphs {
+                layout: Layout::disks(9..=9, 20),
             },
-            (None, SceneKind::Gabor256) => Source::Gabor(GaborNoise::with_mean_impulses(256.0)),
-            (None, SceneKind::Gabor64) => Source::Gabor(GaborNoise::with_mean_impulses(64.0)),
-            (None, _) => Source::Gabor(GaborNoise::with_mean_impulses(16.0)),
+            SceneKind::Easy => digit_scenes(Layout::easy())?,
+            SceneKind::Hard | SceneKind::K9 => digit_scenes(Layout::disks(9..=9, 20))?,
+            SceneKind::Crowded => digit_scenes(Layout::disks(9..=9, 16))?,
+            SceneKind::Three => digit_scenes(Layout::disks(3..=3, 20))?,
+            SceneKind::K6to9 => digit_scenes(Layout::disks(6..=9, 20))?,
+            SceneKind::K3to9 => digit_scenes(Layout::disks(3..=9, 20))?,
+            SceneKind::Uneven => digit_scenes(Layout::uneven())?,
+            SceneKind::Scale => digit_scenes(Layout::scale_study())?,
+            SceneKind::Gabor => gabor(16.0),
+            SceneKind::Gabor64 => gabor(64.0),
+            SceneKind::Gabor256 => gabor(256.0),
         };
         Ok(Self {
             kind,
@@ -186,7 +197,7 @@ mod tests {
     fn scenes_keep_their_promises() {
         for set in sets() {
             let kind = set.kind();
-            let side_px = set.canvas_px() as f32;
+            let canvas_px = set.canvas_px() as f32;
             let mut counts = BTreeSet::new();
             for index in 0..200 {
                 let scene = set.scene(index);
@@ -205,13 +216,14 @@ mod tests {
                 );
                 for instance in &scene.instances {
                     let bounds = instance.bounds;
-                    assert!((bounds.width_px - set.base_box_px() * instance.scale).abs() < 1e-4);
+                    let side_px = set.base_box_px() * instance.scale;
+                    assert!((bounds.width_px() - side_px).abs() < 1e-4);
                     assert!((0.7..=1.4143).contains(&instance.scale));
                     let whole = matches!(set.instance_count(), InstanceCount::Uniform { .. });
                     if whole {
-                        assert!(bounds.left_px >= 0.0 && bounds.top_px >= 0.0, "{kind}");
-                        assert!(bounds.left_px + bounds.width_px <= side_px, "{kind}");
-                        assert!(bounds.top_px + bounds.height_px <= side_px, "{kind}");
+                        assert!(bounds.x_min_px >= 0.0 && bounds.y_min_px >= 0.0, "{kind}");
+                        assert!(bounds.x_max_px <= canvas_px, "{kind}");
+                        assert!(bounds.y_max_px <= canvas_px, "{kind}");
                     }
                 }
             }

@@ -139,7 +139,7 @@ fn write_tarball(real: &Path, tarball: &Path) {
 
 #[test]
 fn npm_serves_all_and_is_asked_once() {
-    let Some(real) = real_digits::directory() else {
+    let Some(real) = real_digits::directory("npm_serves_all_and_is_asked_once") else {
         return;
     };
     let tarball = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ fn npm_serves_all_and_is_asked_once() {
 
 #[test]
 fn curl_mends_a_damaged_directory() {
-    let Some(real) = real_digits::directory() else {
+    let Some(real) = real_digits::directory("curl_mends_a_damaged_directory") else {
         return;
     };
     let real = real.canonicalize().unwrap();

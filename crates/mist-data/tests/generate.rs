@@ -57,8 +57,8 @@ fn files_agree_with_the_scenes() {
         assert_eq!(own.len(), scene.instances.len());
         for (found, instance) in own.iter().zip(&scene.instances) {
             assert_eq!(found["category_id"], instance.label);
-            assert_eq!(found["bbox"][0], instance.bounds.left_px);
-            assert_eq!(found["bbox"][3], instance.bounds.height_px);
+            assert_eq!(found["bbox"][0], instance.bounds.x_min_px);
+            assert_eq!(found["bbox"][3], instance.bounds.height_px());
             assert_eq!(found["area"], 400.0);
             assert_eq!(found["iscrowd"], 0);
             assert!(found.get("scale").is_none() && found.get("weight").is_none());

@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -72,7 +73,7 @@ fn files_that_are_no_files_are_refused() {
 
 #[test]
 fn bad_copies_of_the_real_files_are_refused() {
-    let Some(real) = real_digits::directory() else {
+    let Some(real) = real_digits::directory("bad_copies_of_the_real_files_are_refused") else {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
@@ -116,4 +117,30 @@ fn bad_copies_of_the_real_files_are_refused() {
         Digits::open(directory.path()).is_ok(),
         "packed otherwise, but the same data"
     );
+}
+
+#[test]
+fn a_test_without_its_data_is_counted_or_fails() {
+    let empty = tempfile::tempdir().unwrap();
+    let counted = empty.path().join("skipped");
+    let without_data = |required: &str| {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "bad_copies_of_the_real_files_are_refused"])
+            .env("MIST_DATA", empty.path())
+            .env("XDG_CACHE_HOME", empty.path())
+            .env("HOME", empty.path())
+            .env("MIST_SKIPPED", &counted)
+            .env("MIST_REQUIRE_DATA", required)
+            .output()
+            .unwrap()
+    };
+    assert!(!without_data("1").status.success());
+    assert!(without_data("0").status.success());
+    assert!(without_data("0").status.success());
+    let lines = fs::read_to_string(counted).unwrap();
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    for line in lines.lines() {
+        let start = "bad_copies_of_the_real_files_are_refused: MNIST was not found";
+        assert!(line.starts_with(start), "{line}");
+    }
 }

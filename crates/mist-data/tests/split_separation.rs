@@ -11,19 +11,17 @@ const FRAME_PX: usize = 28;
 
 /// The frame an instance was drawn from, if it lies whole in the scene and no other touches it.
 fn lone_frame(scene: &Scene, instance: &Instance) -> Option<Vec<u8>> {
-    let centre = instance.bounds.centre_px();
+    let (x_px, y_px) = instance.bounds.centre_px();
     let lone = scene.instances.iter().all(|other| {
-        let there = other.bounds.centre_px();
-        let apart = (there.x_px - centre.x_px)
-            .abs()
-            .max((there.y_px - centre.y_px).abs());
+        let (other_x_px, other_y_px) = other.bounds.centre_px();
+        let apart = (other_x_px - x_px).abs().max((other_y_px - y_px).abs());
         other == instance || apart >= FRAME_PX as f32
     });
     let room = |offset_px: f32| (14.0..=66.0).contains(&offset_px);
-    if !lone || !room(centre.x_px) || !room(centre.y_px) {
+    if !lone || !room(x_px) || !room(y_px) {
         return None;
     }
-    let (left, top) = (centre.x_px as usize - 14, centre.y_px as usize - 14);
+    let (left, top) = (x_px as usize - 14, y_px as usize - 14);
     let image = &scene.image;
     let pixel = |place: usize| {
         let (x_px, y_px) = (left + place % FRAME_PX, top + place / FRAME_PX);
@@ -34,7 +32,7 @@ fn lone_frame(scene: &Scene, instance: &Instance) -> Option<Vec<u8>> {
 
 #[test]
 fn every_digit_comes_from_its_own_split() {
-    let Some(digits) = real_digits::digits() else {
+    let Some(digits) = real_digits::digits("every_digit_comes_from_its_own_split") else {
         return;
     };
     assert_eq!(digits.indices(Split::Train), 0..55_000);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor, TensorData};
-use mist::geometry::{PixelBox, Truth};
+use mist::geometry::Truth;
 use mist_data::{Digits, Scene, SceneKind, SceneSet, Split, locate, render_range};
 
 use crate::error::Result;
@@ -86,12 +86,7 @@ impl Batch {
 
 fn truths(scene: &Scene) -> Vec<Truth> {
     let truth = |instance: &mist_data::Instance| Truth {
-        bounds: PixelBox {
-            x_min_px: instance.bounds.left_px,
-            y_min_px: instance.bounds.top_px,
-            x_max_px: instance.bounds.left_px + instance.bounds.width_px,
-            y_max_px: instance.bounds.top_px + instance.bounds.height_px,
-        },
+        bounds: instance.bounds,
         label: instance.label,
     };
     scene.instances.iter().map(truth).collect()

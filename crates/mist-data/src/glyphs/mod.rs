@@ -11,7 +11,7 @@ use crate::bridson::Spot;
 use crate::image::Image;
 use crate::layout::{BASE_BOX_PX, Layout};
 use crate::random::SceneRng;
-use crate::scene::{Bounds, Instance, Point, Scene};
+use crate::scene::{Instance, Scene, square_around};
 
 /// Half the size of an upright shape of middle size: leaves room in the box to turn and to grow.
 const HALF_SIZE_PX: f64 = 0.36 * BASE_BOX_PX as f64;
@@ -33,12 +33,8 @@ pub(crate) fn draw(layout: &Layout, rng: &mut SceneRng) -> Scene {
         .map(|spot| {
             let label = rng.below(NAMES.len());
             add_glyph(&mut image, label, spot, rng);
-            let centre = Point {
-                x_px: spot.x_px as f32,
-                y_px: spot.y_px as f32,
-            };
             Instance {
-                bounds: Bounds::square_around(centre, BASE_BOX_PX as f32),
+                bounds: square_around(spot.x_px as f32, spot.y_px as f32, BASE_BOX_PX as f32),
                 label,
                 scale: 1.0,
                 weight: 1.0,

@@ -38,7 +38,7 @@ pub enum Fetched {
     },
 }
 
-/// Where fetched digits go: the user's cache directory, if the environment tells one.
+/// Where fetched digits go: the user's cache directory, if the user has a home.
 pub fn default_destination() -> Option<PathBuf> {
     locate::cache_root().map(|root| root.join("mnist"))
 }

@@ -1,6 +1,7 @@
 //! Where MNIST may be.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::files;
@@ -8,31 +9,23 @@ use crate::error::{RequestError, Result};
 
 /// Finds the directory that holds the four MNIST files.
 ///
-/// Looks in `explicit` alone if given; else in `$MIST_DATA`, in `../shared/data` and in the user's
-/// cache directory, each both as `<root>/mnist` and as `<root>` itself.
+/// Looks in `explicit` alone if given; else in `$MIST_DATA` and in the user's cache directory, each
+/// both as `<root>/mnist` and as `<root>` itself.
 pub fn locate(explicit: Option<&Path>) -> Result<PathBuf> {
     match explicit {
         Some(root) => find(&[root.to_owned()]),
-        None => {
-            let mut roots: Vec<PathBuf> = named_directory("MIST_DATA").into_iter().collect();
-            roots.push(PathBuf::from("../shared/data"));
-            roots.extend(cache_root());
-            find(&roots)
-        }
+        None => find(&roots(env::var_os("MIST_DATA"), cache_root())),
     }
 }
 
-/// The user's cache directory for this program, if the environment tells one.
-pub(super) fn cache_root() -> Option<PathBuf> {
-    named_directory("XDG_CACHE_HOME")
-        .or_else(|| named_directory("HOME").map(|home| home.join(".cache")))
-        .map(|cache| cache.join("mist"))
+fn roots(named: Option<OsString>, cache: Option<PathBuf>) -> Vec<PathBuf> {
+    let named = named.filter(|value| !value.is_empty()).map(PathBuf::from);
+    named.into_iter().chain(cache).collect()
 }
 
-fn named_directory(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable)
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from)
+/// The cache directory of this program, such as `~/.cache/mist`, if the user has a home.
+pub(super) fn cache_root() -> Option<PathBuf> {
+    dirs::cache_dir().map(|cache| cache.join("mist"))
 }
 
 fn find(roots: &[PathBuf]) -> Result<PathBuf> {
@@ -76,6 +69,15 @@ mod tests {
         let roots = [first.clone(), second.clone(), third.clone()];
         assert_eq!(find(&roots).unwrap(), second);
         assert_eq!(find(&[third.clone(), second]).unwrap(), third.join("mnist"));
+    }
+
+    #[test]
+    fn the_named_directory_comes_before_the_cache() {
+        let cache = || Some(PathBuf::from("/cache/mist"));
+        let expected = ["/data", "/cache/mist"].map(PathBuf::from);
+        assert_eq!(roots(Some("/data".into()), cache()), expected);
+        assert_eq!(roots(Some("".into()), cache()), expected[1..]);
+        assert!(roots(None, None).is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What marks an instance on a sheet.
 
 use super::{Captions, bitmap};
-use crate::scene::{Instance, Point, Scene};
+use crate::scene::{Instance, Scene};
 
 /// Boxes that cover the scene more often than this hide it.
 const MAX_COVERS: f32 = 3.0;
@@ -15,13 +15,13 @@ pub(super) struct Dot {
 }
 
 pub(super) fn is_crowded(scene: &Scene) -> bool {
-    let area = |instance: &Instance| instance.bounds.width_px * instance.bounds.height_px;
-    let boxes_px2: f32 = scene.instances.iter().map(area).sum();
+    let areas_px2 = scene.instances.iter().map(|one| one.bounds.area_px2());
+    let boxes_px2: f32 = areas_px2.sum();
     boxes_px2 > MAX_COVERS * (scene.image.width_px * scene.image.height_px) as f32
 }
 
-pub(super) fn cross(centre: Point, zoom: usize) -> Vec<Dot> {
-    let (x, y) = (enlarged(centre.x_px, zoom), enlarged(centre.y_px, zoom));
+pub(super) fn cross((x_px, y_px): (f32, f32), zoom: usize) -> Vec<Dot> {
+    let (x, y) = (enlarged(x_px, zoom), enlarged(y_px, zoom));
     (-CROSS_REACH..=CROSS_REACH)
         .flat_map(|step| [Dot { x: x + step, y }, Dot { x, y: y + step }])
         .collect()
@@ -30,10 +30,10 @@ pub(super) fn cross(centre: Point, zoom: usize) -> Vec<Dot> {
 /// The box, and its caption inside the top-left corner.
 pub(super) fn outline(instance: &Instance, zoom: usize, captions: Captions) -> Vec<Dot> {
     let bounds = instance.bounds;
-    let left = enlarged(bounds.left_px, zoom);
-    let right = enlarged(bounds.left_px + bounds.width_px, zoom) - 1;
-    let top = enlarged(bounds.top_px, zoom);
-    let bottom = enlarged(bounds.top_px + bounds.height_px, zoom) - 1;
+    let left = enlarged(bounds.x_min_px, zoom);
+    let right = enlarged(bounds.x_max_px, zoom) - 1;
+    let top = enlarged(bounds.y_min_px, zoom);
+    let bottom = enlarged(bounds.y_max_px, zoom) - 1;
     let across = (left..=right).flat_map(|x| [Dot { x, y: top }, Dot { x, y: bottom }]);
     let down = (top..=bottom).flat_map(|y| [Dot { x: left, y }, Dot { x: right, y }]);
     let label = match captions {

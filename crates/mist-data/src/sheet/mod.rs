@@ -144,17 +144,13 @@ impl Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::{Bounds, Instance, Point};
+    use crate::scene::{Instance, square_around};
 
     fn scene() -> Scene {
-        let centre = Point {
-            x_px: 10.0,
-            y_px: 12.0,
-        };
         Scene {
             image: Image::filled(24, 24, 1, 0.5),
             instances: vec![Instance {
-                bounds: Bounds::square_around(centre, 8.0),
+                bounds: square_around(10.0, 12.0, 8.0),
                 label: 3,
                 scale: 1.0,
                 weight: 1.0,

@@ -128,10 +128,10 @@ fn impulses(scene: &Scene, found: &[ScoredKeypoint]) -> MatchCounts {
         .instances
         .iter()
         .map(|instance| {
-            let centre = instance.bounds.centre_px();
+            let (x_px, y_px) = instance.bounds.centre_px();
             Keypoint {
-                x_px: centre.x_px,
-                y_px: centre.y_px,
+                x_px,
+                y_px,
                 scale: instance.scale,
             }
         })
