@@ -14,6 +14,7 @@ pub mod batches;
 pub mod bench;
 pub mod detections;
 pub mod dictionary;
+pub mod draw;
 mod error;
 pub mod evaluation;
 pub mod figures;
