@@ -20,6 +20,7 @@ pub mod evaluation;
 pub mod figures;
 mod logger;
 pub mod machine;
+pub mod methods;
 pub mod models;
 mod mosaic;
 mod observer;

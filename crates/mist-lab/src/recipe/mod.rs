@@ -5,16 +5,14 @@ mod overrides;
 
 use std::path::{Path, PathBuf};
 
-use mist::baselines::SupervisedConfig;
-use mist::lifted::LiftedConfig;
 use mist::model::ModelConfig;
-use mist::training::OptimiserConfig;
-use mist_data::SceneKind;
+use mist::training::Optimisers;
 use serde::{Deserialize, Serialize};
 
 pub use built_in::names;
 
 use crate::error::{AtPath, Context, Error, Result};
+use crate::methods::MethodConfig;
 
 /// A training, from the data to the last learning rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,23 +20,24 @@ use crate::error::{AtPath, Context, Error, Result};
 pub struct Recipe {
     /// The name of its results.
     pub experiment: String,
-    /// The scene kind it learns from.
-    pub scenes: String,
-    /// Decides starting weights and training scenes.
+    /// The data set it learns from.
+    pub dataset: String,
+    /// Decides starting weights, the order of the data and everything else that is drawn at random.
     pub seed: u64,
     /// Training steps.
     pub steps: u64,
-    /// Scenes per step.
+    /// Images per step.
     pub batch: usize,
     /// A model or run whose weights the networks start from, instead of random ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<PathBuf>,
-    /// How often things are written down.
+    /// How often things are logged and saved.
     pub every: Every,
-    /// Optimisers of the two networks.
+    /// Optimisers, by network.
+    #[serde(default)]
     pub optimiser: Optimisers,
     /// How the networks are trained.
-    pub method: Method,
+    pub method: MethodConfig,
     /// The networks.
     pub model: ModelConfig,
 }
@@ -53,38 +52,8 @@ pub struct Every {
     pub checkpoint: u64,
     /// Pictures.
     pub sample: u64,
-    /// Looks at held-out scenes.
+    /// Evaluations on held-out images.
     pub validation: u64,
-}
-
-/// One for each network.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Optimisers {
-    /// Of H.
-    pub detector: OptimiserConfig,
-    /// Of T.
-    pub task: OptimiserConfig,
-}
-
-/// How the networks are trained.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum Method {
-    /// Algorithm 1 of the paper.
-    Lifted(LiftedConfig),
-    /// True centres and the class of each patch.
-    Supervised(SupervisedConfig),
-}
-
-impl Method {
-    /// The name in result files.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Lifted(_) => "mist",
-            Self::Supervised(_) => "supervised",
-        }
-    }
 }
 
 impl Recipe {
@@ -134,17 +103,7 @@ impl Recipe {
             .map_err(|error| Error::Failed(format!("cannot write the recipe as TOML: {error}")))
     }
 
-    /// The scene kind.
-    ///
-    /// # Errors
-    /// When there is none of this name.
-    pub fn kind(&self) -> Result<SceneKind> {
-        let unknown = |error| Error::Usage(format!("`scenes`: {error}"));
-        self.scenes.parse().map_err(unknown)
-    }
-
     fn check(&self) -> Result<()> {
-        self.kind()?;
         let positive = [
             ("steps", self.steps),
             ("batch", self.batch as u64),
@@ -160,26 +119,14 @@ impl Recipe {
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
             return Err(Error::Usage(format!("`{name}` must be at least 1")));
         }
-        let rates = [
-            ("optimiser.detector.adam.rate", self.optimiser.detector),
-            ("optimiser.task.adam.rate", self.optimiser.task),
-        ];
-        for (name, optimiser) in rates {
-            if !(optimiser.adam.rate.is_finite() && optimiser.adam.rate >= 0.0) {
-                return Err(Error::Usage(format!(
-                    "`{name}` must be finite and not negative"
-                )));
-            }
-        }
         if self.experiment.is_empty() || self.experiment.contains(['/', '\\', '.']) {
             let reason = "`experiment` must be a plain name, it names files";
             return Err(Error::Usage(reason.to_owned()));
         }
-        match &self.method {
-            Method::Lifted(lifted) => lifted.check(&self.model.task)?,
-            Method::Supervised(supervised) => supervised.check()?,
-        }
-        Ok(self.model.check()?)
+        let method = self.method.method();
+        self.model.check()?;
+        method.check(&self.model)?;
+        Ok(self.optimiser.check(method.networks())?)
     }
 }
 
