@@ -213,7 +213,7 @@ fn picture(run: &RunDirectory, step: u64) -> PathBuf {
 }
 
 fn write_picture(events: &mut EventFile, step: u64, path: &Path) -> Result<()> {
-    let image = mist_data::read_png(path)?;
+    let image = mist_data::read_image(path, mist_data::DecodeLimits::default())?;
     let png = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     events
         .image_png("sample", step, now(), image.width_px, image.height_px, &png)

@@ -6,6 +6,7 @@
 //!
 //! - [`SceneKind`] names the scene families; [`SceneSet`] draws them; [`render_range`] draws many.
 //! - [`Digits`] holds MNIST, found by [`locate`] and downloaded by [`fetch_mnist`].
+//! - [`read_image`] reads image files of many formats, [`write_png`] writes them.
 //! - [`generate`] writes a set as PNG files with COCO annotations; [`contact_sheet`] shows scenes.
 
 mod bridson;
@@ -20,7 +21,6 @@ mod kind;
 mod layout;
 mod mnist;
 
-mod png_file;
 mod random;
 mod scene;
 mod set;
@@ -28,15 +28,14 @@ mod sheet;
 mod split;
 mod staging;
 
+pub use self::image::{DecodeLimits, Image, has_image_extension, read_image, write_png};
 pub use error::{Attempt, Error, FetchError, InputError, RequestError, Result, SystemError};
 pub use gabor::GaborNoise;
 pub use generate::{Generated, IfExists, generate};
-pub use image::Image;
 pub use kind::{SceneKind, UnknownKind};
 pub use mnist::{
     Clients, Digit, Digits, Fetched, default_destination, fetch_mnist, fetch_mnist_with, locate,
 };
-pub use png_file::{read_png, write_png};
 pub use scene::{Instance, Scene};
 pub use set::{InstanceCount, SceneSet, render_range};
 pub use sheet::{Captions, contact_sheet, digit_dots};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use burn::tensor::{Device, Tensor, TensorData};
 use mist::model::TaskNetwork;
-use mist_data::{Image, Scene, contact_sheet, read_png, write_png};
+use mist_data::{DecodeLimits, Image, Scene, contact_sheet, read_image, write_png};
 
 use super::Say;
 use crate::cli::Detect;
@@ -39,7 +39,7 @@ pub fn run(command: &Detect, say: Say) -> Result<()> {
     }
     let mut images = Vec::with_capacity(files.len());
     for file in &files {
-        let image = read_png(file)?;
+        let image = read_image(file, DecodeLimits::default())?;
         let tensor = to_tensor(&image, model.config().image_channels(), &device);
         let found = model
             .locate(tensor.clone())

@@ -1,4 +1,19 @@
-//! Images as the networks see them.
+//! Images as the networks see them, and image files.
+
+mod contrast;
+mod formats;
+mod jpeg;
+mod limits;
+mod png;
+mod read;
+mod samples;
+mod tiff;
+
+pub use formats::has_image_extension;
+pub use limits::DecodeLimits;
+pub(crate) use png::encode_png;
+pub use png::write_png;
+pub use read::read_image;
 
 /// A planar image: channel, then row, then column, with values in `[0, 1]`.
 #[derive(Debug, Clone, PartialEq)]
