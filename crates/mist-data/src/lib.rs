@@ -4,6 +4,8 @@
 //! its kind, a seed, a split and an index: [`SceneSet::scene`] returns the same bytes on each run,
 //! in any order and on any number of threads, so that a training set needs no files at all.
 //!
+//! - A [`Dataset`] gives images by index with what is known about them; a [`Catalog`] opens one by
+//!   name and [`load_range`] loads many items on all threads.
 //! - [`SceneKind`] names the scene families; [`SceneSet`] draws them; [`render_range`] draws many.
 //! - [`Digits`] holds MNIST, found by [`locate`] and downloaded by [`fetch_mnist`].
 //! - [`read_image`] reads image files of many formats, [`write_png`] writes them.
@@ -11,6 +13,7 @@
 
 mod bridson;
 mod coco;
+mod dataset;
 mod digit_scene;
 mod error;
 mod gabor;
@@ -28,7 +31,8 @@ mod sheet;
 mod split;
 mod staging;
 
-pub use self::image::{DecodeLimits, Image, has_image_extension, read_image, write_png};
+pub use self::image::{DecodeLimits, Image, ImageSize, has_image_extension, read_image, write_png};
+pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, load_range};
 pub use error::{Attempt, Error, FetchError, InputError, RequestError, Result, SystemError};
 pub use gabor::GaborNoise;
 pub use generate::{Generated, IfExists, generate};

@@ -28,7 +28,24 @@ pub struct Image {
     pub pixels: Vec<f32>,
 }
 
+/// Width and height of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ImageSize {
+    /// Columns.
+    pub width_px: usize,
+    /// Rows.
+    pub height_px: usize,
+}
+
 impl Image {
+    /// Width and height.
+    pub fn size(&self) -> ImageSize {
+        ImageSize {
+            width_px: self.width_px,
+            height_px: self.height_px,
+        }
+    }
+
     /// An image with the same value everywhere.
     pub fn filled(width_px: usize, height_px: usize, channels: usize, value: f32) -> Self {
         Self {
