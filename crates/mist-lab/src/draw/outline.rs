@@ -10,7 +10,7 @@ const MAX_COVERS: usize = 3;
 /// Arms of a cross in widths of its line.
 const CROSS_REACH: i64 = 3;
 
-/// A line is this fraction of the picture's longer side.
+/// The picture's longer side for each pixel of a line's width.
 const SIDE_PER_LINE: f32 = 1200.0;
 
 /// How lines are drawn, in canvas pixels.
