@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use mist::device::Compute;
-use mist::lifted::Seeds;
 use mist::networks::Precision;
+use mist::proposals::Proposals;
 use mist_data::{SceneKind, Split};
 use mist_lab::Result;
 use mist_lab::bench::Workload;
@@ -34,7 +34,7 @@ pub enum Command {
     Data(Data),
     /// Train a recipe.
     Train(Train),
-    /// Judge a trained model on held-out scenes.
+    /// Evaluate a trained model on held-out images.
     Eval(Eval),
     /// Find and read the objects in images.
     Detect(Detect),
@@ -154,7 +154,7 @@ pub struct Train {
     /// Change one setting of the recipe; may be given often.
     #[arg(long = "set", value_name = "KEY=VALUE", conflicts_with = "resume")]
     pub settings: Vec<String>,
-    /// Go on with the newest run of this recipe, or with the one in --out.
+    /// Resume the newest run of this recipe, or with the one in --out.
     #[arg(long)]
     pub resume: bool,
     /// Directory of the run, instead of runs/RECIPE/NUMBER.
@@ -163,7 +163,7 @@ pub struct Train {
     /// Start from the weights of this model or run, instead of random ones.
     #[arg(long, value_name = "MODEL", conflicts_with = "resume", value_hint = ValueHint::DirPath)]
     pub from: Option<PathBuf>,
-    /// Seed of weights and scenes, instead of the recipe's.
+    /// Seed of everything that is random, instead of the recipe's.
     #[arg(long, conflicts_with = "resume")]
     pub seed: Option<u64>,
     /// auto, cpu, wgpu or cuda.
@@ -196,21 +196,21 @@ pub struct Eval {
     /// A run directory, or a model directory.
     #[arg(value_hint = ValueHint::DirPath)]
     pub model: PathBuf,
-    /// Scene kind, instead of the one it was trained on.
+    /// Data set, instead of the one it was trained on; `mist data list` shows them.
     #[arg(long)]
-    pub scenes: Option<SceneKind>,
+    pub dataset: Option<String>,
     /// Which part.
     #[arg(long, default_value = "test", value_parser = split())]
     pub split: Split,
     /// How many scenes.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: u64,
-    /// Take the newest weights of a run, not the best on its validation scenes.
+    /// Take the newest weights of a run, not the best on its held-out images.
     #[arg(long)]
     pub last: bool,
-    /// Take keypoints from the seeds of lifted training, not from the heatmap: what was there before any learning.
+    /// Take keypoints from hand-made proposals, not from the heatmap: what was there before any learning.
     #[arg(long, conflicts_with = "record", num_args = 0..=1, default_missing_value = "cover")]
-    pub seeds: Option<SeedKind>,
+    pub proposals: Option<ProposalKind>,
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,
@@ -219,7 +219,7 @@ pub struct Eval {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-    /// Draw what is found in the first scenes into this PNG file.
+    /// Draw what is found in the first images into this PNG file.
     #[arg(long, value_hint = ValueHint::FilePath)]
     pub sheet: Option<PathBuf>,
     /// Write the result file into this directory.
@@ -237,7 +237,7 @@ pub struct Demo {
     /// Change one setting of the recipe; may be given often.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
-    /// Held-out scenes to judge on.
+    /// Held-out scenes to evaluate on.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: u64,
 }
@@ -247,7 +247,7 @@ pub struct Detect {
     /// A run directory, or a model directory.
     #[arg(value_hint = ValueHint::DirPath)]
     pub model: PathBuf,
-    /// PNG files, or folders of them.
+    /// Image files, or folders of them.
     #[arg(required = true, value_hint = ValueHint::AnyPath)]
     pub images: Vec<PathBuf>,
     /// How many objects each image has, instead of the model's K.
@@ -269,20 +269,20 @@ pub struct Detect {
     pub precision: PrecisionChoice,
 }
 
-/// Seeds of lifted training.
+/// How proposals are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum SeedKind {
-    /// Boxes that hold much and are surrounded by little.
+pub enum ProposalKind {
+    /// Boxes that hold much contrast and are surrounded by little.
     Cover,
     /// Local maxima of contrast.
     Peaks,
 }
 
-impl From<SeedKind> for Seeds {
-    fn from(kind: SeedKind) -> Self {
+impl From<ProposalKind> for Proposals {
+    fn from(kind: ProposalKind) -> Self {
         match kind {
-            SeedKind::Cover => Self::Cover,
-            SeedKind::Peaks => Self::Peaks,
+            ProposalKind::Cover => Self::Cover,
+            ProposalKind::Peaks => Self::Peaks,
         }
     }
 }
@@ -357,7 +357,7 @@ pub struct Export {
     /// Directory to write.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
-    /// Take the newest weights of the run, not the best on its validation scenes.
+    /// Take the newest weights of the run, not the best on its held-out images.
     #[arg(long)]
     pub last: bool,
 }

@@ -4,7 +4,8 @@ use std::fmt::{Arguments, Display};
 use std::io::Write;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mist::metrics::MetricSet;
+use mist::measurements::Measurements;
+use mist_lab::figures::HEADLINE_METRICS;
 use mist_lab::{Observer, TrainingProgress};
 
 const BAR: &str = "{bar:30} {pos}/{len} steps  {per_sec}  ETA {eta}  {msg}";
@@ -56,24 +57,21 @@ impl Observer for Console {
     fn progress(&mut self, progress: &TrainingProgress) {
         if let Some(bar) = &self.bar {
             bar.set_position(progress.step);
-            bar.set_message(format!("loss {:.4}", progress.task_loss));
+            let mut losses = progress.measurements.iter();
+            if let Some((name, value)) = losses.next() {
+                bar.set_message(format!("{} {value:.4}", name.replace('_', " ")));
+            }
         }
     }
 
-    fn validated(&mut self, step: u64, metrics: &MetricSet<f64>) {
-        let percent =
-            |value: Option<f64>| value.map_or("-".into(), |v| format!("{:.1} %", v * 100.0));
-        let task = match metrics.rmse {
-            Some(rmse) => format!("RMSE {rmse:.4}"),
-            None => format!(
-                "Classif. {}, Both {}",
-                percent(metrics.classif),
-                percent(metrics.both)
-            ),
-        };
-        let iou50 = percent(metrics.iou50);
+    fn validated(&mut self, step: u64, metrics: &Measurements) {
+        let values: Vec<String> = HEADLINE_METRICS
+            .iter()
+            .filter_map(|(name, title)| Some(format!("{title} {:.4}", metrics.get(name)?)))
+            .collect();
         self.line(format_args!(
-            "step {step}: on held-out scenes IoU50 {iou50}, {task}"
+            "step {step}: on held-out images {}",
+            values.join(", ")
         ));
     }
 

@@ -31,7 +31,9 @@ mod sheet;
 mod split;
 mod staging;
 
-pub use self::image::{DecodeLimits, Image, ImageSize, has_image_extension, read_image, write_png};
+pub use self::image::{
+    DecodeLimits, Image, ImageSize, encode_png, has_image_extension, read_image, write_png,
+};
 pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, load_range};
 pub use error::{Attempt, Error, FetchError, InputError, RequestError, Result, SystemError};
 pub use gabor::GaborNoise;

@@ -108,13 +108,13 @@ pub fn to_images(images: Tensor<4>) -> Result<Vec<Image>> {
 
 #[cfg(test)]
 mod tests {
-    use mist_data::Split;
+    use mist_data::{Catalog, Split};
 
     use super::*;
 
     #[test]
     fn scenes_become_tensors_with_what_is_known() {
-        let set = mist_data::open("glyphs", 3, Split::Train, None).unwrap();
+        let set = Catalog::new(None).open("glyphs", 3, Split::Train).unwrap();
         let device = Device::flex();
         let (items, batch) = load(set.as_ref(), 5, 2, 3, &device).unwrap();
         assert_eq!(items[1], set.item(6).unwrap());
@@ -122,7 +122,10 @@ mod tests {
         let images = to_images(batch.images).unwrap();
         let area = items[0].image.pixels.len();
         assert_eq!(images[1].pixels[2 * area..], items[1].image.pixels);
-        assert_eq!(batch.truths.unwrap()[0], items[0].known.truths.clone().unwrap());
+        assert_eq!(
+            batch.truths.unwrap()[0],
+            items[0].known.truths.clone().unwrap()
+        );
     }
 
     #[test]

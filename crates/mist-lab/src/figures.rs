@@ -8,8 +8,8 @@ use crate::run::metrics_log::Line;
 /// Log lines behind one point of a smoothed curve.
 const WINDOW: usize = 9;
 
-/// Metrics that curves show, with their names in words.
-const SHOWN_METRICS: &[(&str, &str)] = &[
+/// Metrics that curves and progress show, with their names in words.
+pub const HEADLINE_METRICS: &[(&str, &str)] = &[
     ("iou50", "IoU 50 %"),
     ("classif", "Classif."),
     ("both", "Both"),
@@ -48,7 +48,7 @@ pub fn convergence(lines: &[Line]) -> String {
         points: curve(&|line| line.validation.as_ref()?.get(name)),
         faint: false,
     };
-    let mut series: Vec<Series> = SHOWN_METRICS
+    let mut series: Vec<Series> = HEADLINE_METRICS
         .iter()
         .map(|(name, title)| metric(name, title))
         .collect();
@@ -116,7 +116,9 @@ pub fn growing_counts(results: &[ResultFile], peers: &[DictionaryResult]) -> Opt
         }
     };
     let charts = [
-        chart("RMSE", false, &|ours| ours.metrics.get("rmse"), &|peer| peer.rmse),
+        chart("RMSE", false, &|ours| ours.metrics.get("rmse"), &|peer| {
+            peer.rmse
+        }),
         chart(
             "recall of impulses",
             false,

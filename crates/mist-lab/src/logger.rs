@@ -7,7 +7,7 @@ use burn::tensor::Tensor;
 use mist::geometry::PixelBox;
 use mist::measurements::Measurements;
 use mist::training::{Panel, PanelContent};
-use mist_data::{Image, Item};
+use mist_data::{DecodeLimits, Image, Item, read_image};
 
 use crate::batches;
 use crate::draw::{self, Colour, Mark, Plane, choose_zoom, sample_sheet};
@@ -216,7 +216,7 @@ fn samples(run: &RunDirectory, start: u64) -> Result<Vec<(u64, PathBuf)>> {
 }
 
 fn write_sample(events: &mut EventFile, step: u64, path: &Path) -> Result<()> {
-    let image = mist_data::read_png(path)?;
+    let image = read_image(path, DecodeLimits::default())?;
     let png = std::fs::read(path).at("read", path)?;
     let (width_px, height_px) = (image.width_px, image.height_px);
     let written = events.image_png("sample", step, now(), width_px, height_px, &png);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use mist::finder::Finder;
 use mist::model::{Model, ModelConfig};
+use mist_data::SceneKind;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{AtPath, Context, Error, Result};
@@ -134,7 +135,7 @@ fn read(weights: &Path) -> Result<Vec<u8>> {
 fn card_of(run: &RunDirectory) -> Result<ModelCard> {
     let recipe = run.recipe()?;
     let class_names = match recipe.model.task.classes() {
-        Some(_) => mist_data::class_names(&recipe.dataset)?,
+        Some(_) => class_names(&recipe.dataset)?,
         None => vec!["object".to_owned()],
     };
     Ok(ModelCard {
@@ -144,6 +145,15 @@ fn card_of(run: &RunDirectory) -> Result<ModelCard> {
         dataset: recipe.dataset,
         model: recipe.model,
     })
+}
+
+/// What the labels of a data set are called; its files are not needed for that.
+fn class_names(dataset: &str) -> Result<Vec<String>> {
+    let kind: SceneKind = dataset
+        .parse()
+        .map_err(|error| Error::Usage(format!("`dataset`: {error}")))?;
+    let names = kind.class_names().iter();
+    Ok(names.map(|&name| name.to_owned()).collect())
 }
 
 /// Writes a model directory.

@@ -3,7 +3,7 @@
 use mist::device::Compute;
 use mist_data::Split;
 use mist_lab::Result;
-use mist_lab::evaluation::{EvaluateOptions, Proposals, evaluate};
+use mist_lab::evaluation::{EvaluateOptions, evaluate};
 use mist_lab::models::Choice;
 use mist_lab::recipe::Recipe;
 use mist_lab::training::{TrainOptions, create_run, train};
@@ -35,10 +35,10 @@ pub fn run(command: &Demo, console: &mut Console) -> Result<()> {
         &EvaluateOptions {
             model: run.root().to_owned(),
             choice: Choice::Best,
-            scenes: None,
+            dataset: None,
             split: Split::Test,
             count: command.count,
-            proposals: Proposals::Heatmap,
+            proposals: None,
             device: options.device.clone(),
             data: None,
             sheet: Some(sheet.clone()),
@@ -47,12 +47,12 @@ pub fn run(command: &Demo, console: &mut Console) -> Result<()> {
         console,
     )?;
     let metrics = evaluated.evaluation.metrics;
-    let percent = |value: Option<f64>| value.unwrap_or_default() * 100.0;
+    let percent = |name: &str| metrics.get(name).unwrap_or_default() * 100.0;
     console.line(format_args!(
         "on {} held-out scenes: {:.1} % found (IoU 50 %), {:.1} % found and read",
         command.count,
-        percent(metrics.iou50),
-        percent(metrics.both)
+        percent("iou50"),
+        percent("both")
     ));
     stdout::write(&format!("{}\n", sheet.display()))
 }

@@ -13,17 +13,15 @@ pub fn run(command: &Detect, console: &mut Console) -> Result<()> {
     command.precision.select()?;
     let device = command.device.device()?;
     let loaded = models::load(&command.model, Choice::Best, &device)?;
-    let model = match command.instances {
-        Some(instances) => loaded.model.with_instances(instances.into()),
-        None => loaded.model,
-    };
+    let names = &loaded.card.class_names;
     let options = DetectOptions {
+        instances: command.instances.map(usize::from),
         overlay: command.overlay.clone(),
         redrawn: command.redrawn.clone(),
     };
-    let images = detect_files(&model, &command.images, &options, &device)?;
+    let finder = loaded.finder.as_ref();
+    let images = detect_files(finder, names, &command.images, &options, &device)?;
     let total: usize = images.iter().map(|image| image.detections.len()).sum();
     console.line(format_args!("{total} objects in {} images", images.len()));
-    let names = &loaded.card.class_names;
-    stdout::write(&to_text(&images, names, command.format.into()))
+    stdout::write(&to_text(&images, names, command.format.into())?)
 }

@@ -2,7 +2,7 @@
 
 use mist::metrics::Evaluation;
 use mist_lab::Result;
-use mist_lab::evaluation::{EvaluateOptions, Proposals, evaluate};
+use mist_lab::evaluation::{EvaluateOptions, evaluate};
 use mist_lab::models::Choice;
 
 use crate::cli::Eval;
@@ -18,13 +18,10 @@ pub fn run(command: &Eval, console: &mut Console) -> Result<()> {
             true => Choice::Last,
             false => Choice::Best,
         },
-        scenes: command.scenes,
+        dataset: command.dataset.clone(),
         split: command.split,
         count: command.count,
-        proposals: match command.seeds {
-            Some(kind) => Proposals::Seeds(kind.into()),
-            None => Proposals::Heatmap,
-        },
+        proposals: command.proposals.map(Into::into),
         device: command.device.device()?,
         data: command.place.data.clone(),
         sheet: command.sheet.clone(),
@@ -43,13 +40,12 @@ pub fn run(command: &Eval, console: &mut Console) -> Result<()> {
 }
 
 fn lines(evaluation: &Evaluation) -> String {
-    let intervals: Vec<_> = evaluation.intervals.entries().collect();
     evaluation
         .metrics
-        .entries()
+        .iter()
         .map(|(name, value)| {
-            let interval = intervals.iter().find(|(known, _)| *known == name);
-            let interval = interval.map_or(String::new(), |(_, interval)| {
+            let interval = evaluation.intervals.get(name);
+            let interval = interval.map_or(String::new(), |interval| {
                 format!("  [{:.4}, {:.4}]", interval.low, interval.high)
             });
             format!("{name:20} {value:.4}{interval}\n")

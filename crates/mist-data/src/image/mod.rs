@@ -11,8 +11,7 @@ mod tiff;
 
 pub use formats::has_image_extension;
 pub use limits::DecodeLimits;
-pub(crate) use png::encode_png;
-pub use png::write_png;
+pub use png::{encode_png, write_png};
 pub use read::read_image;
 
 /// A planar image: channel, then row, then column, with values in `[0, 1]`.

@@ -14,7 +14,8 @@ pub fn write_png(path: &Path, image: &Image) -> Result<()> {
     staging::write_file(path, &encode_png(image)?)
 }
 
-pub(crate) fn encode_png(image: &Image) -> Result<Vec<u8>> {
+/// The bytes of a PNG file of an image of one (gray) or three channels.
+pub fn encode_png(image: &Image) -> Result<Vec<u8>> {
     let colour = match image.channels {
         1 => ExtendedColorType::L8,
         3 => ExtendedColorType::Rgb8,

@@ -4,6 +4,8 @@ use burn::tensor::{Device, Distribution, Tensor};
 use serde::Serialize;
 
 use super::timing::median_secs;
+use mist::finder::Finder;
+
 use super::workloads::official_model;
 use crate::error::{Error, Result};
 use crate::observer::Observer;
@@ -35,10 +37,10 @@ pub struct Point {
 /// When the device fails.
 pub fn measure(device: &Device, rounds: u16, observer: &mut dyn Observer) -> Result<Vec<Curve>> {
     let mut time = |side: usize, instances: usize, batch: usize| -> Result<f64> {
-        let model = official_model(device)?.with_instances(instances);
+        let model = official_model(device)?;
         let images = Tensor::<4>::random([batch, 3, side, side], Distribution::Default, device);
         let secs = median_secs(rounds, || {
-            std::hint::black_box(model.detect(images.clone())?);
+            std::hint::black_box(model.find(images.clone(), &vec![instances; batch])?);
             Ok(())
         })?;
         observer.message(&format!(

@@ -1,13 +1,11 @@
 //! Scenes drawn per second on all threads.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use mist_data::{Digits, SceneKind, SceneSet, Split, render_range};
+use mist_data::{Catalog, Dataset, Split, load_range};
 
 use super::report::Figure;
 use super::timing;
-use crate::batches::open_digits;
 use crate::error::Result;
 use crate::observer::Observer;
 
@@ -19,26 +17,20 @@ pub fn measure(
     rounds: u16,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Figure>> {
-    let mut figures = vec![rate("scenes_glyphs", SceneKind::Glyphs, None, rounds)?];
-    match open_digits(data) {
-        Ok(digits) => {
-            figures.push(rate("scenes_hard", SceneKind::Hard, Some(digits), rounds)?);
-        }
-        Err(error) if data.is_some() => return Err(error),
+    let catalog = Catalog::new(data);
+    let glyphs = catalog.open("glyphs", 0, Split::Train)?;
+    let mut figures = vec![rate("scenes_glyphs", glyphs.as_ref(), rounds)?];
+    match catalog.open("hard", 0, Split::Train) {
+        Ok(hard) => figures.push(rate("scenes_hard", hard.as_ref(), rounds)?),
+        Err(error) if data.is_some() => return Err(error.into()),
         Err(error) => observer.message(&format!("skipped: scenes_hard, because {error}")),
     }
     Ok(figures)
 }
 
-fn rate(
-    name: &'static str,
-    kind: SceneKind,
-    digits: Option<Arc<Digits>>,
-    rounds: u16,
-) -> Result<Figure> {
-    let set = SceneSet::new(kind, 0, Split::Train, digits)?;
+fn rate(name: &'static str, dataset: &dyn Dataset, rounds: u16) -> Result<Figure> {
     let secs = timing::median_secs(rounds, || {
-        std::hint::black_box(render_range(&set, 0..SCENES_PER_ROUND));
+        std::hint::black_box(load_range(dataset, 0..SCENES_PER_ROUND)?);
         Ok(())
     })?;
     Ok(Figure {

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use burn::tensor::{Device, Distribution, Tensor};
-use mist::lifted::{Classification, LiftedConfig};
+use mist::finder::Finder;
+use mist::lifted::LiftedConfig;
 use mist::model::{Model, ModelConfig};
 use mist::networks::{DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, classifier};
-use mist::training::{OptimiserConfig, Progress, Trainee};
+use mist::training::{Batch, Optimisers, Progress, Setup};
 use mist_kernels::network::{Network, Shape};
 
 use crate::error::{Error, Result};
@@ -182,19 +183,24 @@ fn sync(device: &Device) -> Result<()> {
 }
 
 fn train_step(device: &Device) -> Result<Task> {
-    let settings = OptimiserConfig::default();
-    let mut trainee = Trainee::new(official_model(device)?, settings, settings)?;
-    let images = noise(detector_shape(), device);
-    let mean_labels = Tensor::full([BATCH, CLASSES], 1.0 / CLASSES as f32, device);
-    let lifted = LiftedConfig::official();
-    let task = Classification {
-        mean_labels,
-        distance: lifted.mean_distance,
+    let model = ModelConfig::official();
+    let setup = Setup {
+        model: &model,
+        optimisers: &Optimisers::default(),
+        seed: 0,
+        weights: None,
+        device,
+    };
+    let mut learner = LiftedConfig::official().start(setup)?;
+    let batch = Batch {
+        images: noise(detector_shape(), device),
+        class_counts: Some(vec![vec![1; CLASSES]; BATCH]),
+        truths: None,
     };
     let progress = Progress { step: 0, steps: 1 };
     let device = device.clone();
     Ok(Box::new(move || {
-        std::hint::black_box(lifted.step(&mut trainee, images.clone(), &task, progress)?);
+        std::hint::black_box(learner.lifted_step(&batch, progress)?);
         sync(&device)
     }))
 }
@@ -211,7 +217,7 @@ fn detect(device: &Device) -> Result<Task> {
         .collect();
     Ok(Box::new(move || {
         for images in &batches {
-            std::hint::black_box(model.detect(images.clone())?);
+            std::hint::black_box(model.find(images.clone(), &[INSTANCES; DETECTED_AT_ONCE])?);
         }
         Ok(())
     }))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use mist::finder::Finder;
-use mist_data::{read_image, write_png};
+use mist_data::{DecodeLimits, has_image_extension, read_image, write_png};
 
 use super::DetectedImage;
 use crate::batches;
@@ -61,7 +61,7 @@ fn detect_file(
     outputs: &FileOutputs,
     device: &Device,
 ) -> Result<DetectedImage> {
-    let image = read_image(file)?;
+    let image = read_image(file, DecodeLimits::default())?;
     let tensor = batches::to_tensor([&image].into_iter(), finder.channels(), device)?;
     let k = instances.unwrap_or(finder.instances());
     let found = finder.find(tensor.clone(), &[k])?;
@@ -76,7 +76,10 @@ fn detect_file(
     }
     let detections = found.into_iter().next().unwrap_or_default();
     if let Some(path) = &outputs.overlay {
-        write_png(path, &overlay(&image, &marks(&detections, names, Scores::Shown))?)?;
+        write_png(
+            path,
+            &overlay(&image, &marks(&detections, names, Scores::Shown))?,
+        )?;
     }
     Ok(DetectedImage {
         file: file.display().to_string(),
@@ -175,7 +178,7 @@ fn image_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
             .map(|entry| Ok(entry?.path()))
             .collect::<std::io::Result<Vec<_>>>()
             .at("read", path)?;
-        inside.retain(|file| mist_data::is_image_name(file));
+        inside.retain(|file| has_image_extension(file));
         if inside.is_empty() {
             let path = path.display();
             return Err(Error::Usage(format!("{path} holds no images")));

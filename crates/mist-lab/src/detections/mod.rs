@@ -203,7 +203,10 @@ mod tests {
         let names = ["zero".to_owned(), "one".to_owned()];
         let text = |format| to_text(&[image()], &names, format).unwrap();
         let csv = text(DetectionFormat::Csv);
-        assert_eq!(csv.lines().nth(1), Some("\"a,b.png\",1.0,2.0,10.0,20.0,1,one,0.5"));
+        assert_eq!(
+            csv.lines().nth(1),
+            Some("\"a,b.png\",1.0,2.0,10.0,20.0,1,one,0.5")
+        );
         let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         let json = parsed(&text(DetectionFormat::Json));
         assert_eq!(

@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use mist::finder::Finder;
 use mist::metrics::{Bootstrap, Evaluation};
 use mist::proposals::Proposals;
-use mist_data::{Dataset, Split};
+use mist_data::{Catalog, Dataset, Split};
 
 use super::{ProposalFinder, predict};
 use crate::error::{Error, Result};
@@ -71,7 +71,8 @@ pub fn evaluate(
         },
     };
     let name = options.dataset.as_ref().unwrap_or(&loaded.card.dataset);
-    let dataset = mist_data::open(name, 0, options.split, options.data.as_deref())?;
+    let catalog = Catalog::new(options.data.as_deref());
+    let dataset = catalog.open(name, 0, options.split)?;
     observer.message(&format!(
         "{} on {} images of {}",
         loaded.weights.display(),

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mist::device::Compute;
-use mist_data::Split;
+use mist_data::{Catalog, Split};
 
 use page::Page;
 
@@ -85,7 +85,7 @@ fn found(page: &mut Page, run: &RunDirectory, data: Option<&Path>) -> Result<()>
     let device = Compute::Cpu.device()?;
     let loaded = models::load(run.root(), Choice::Best, &device)?;
     let finder = loaded.finder.as_ref();
-    let dataset = mist_data::open(&loaded.card.dataset, 0, Split::Valid, data)?;
+    let dataset = Catalog::new(data).open(&loaded.card.dataset, 0, Split::Valid)?;
     let predictions = predict(finder, dataset.as_ref(), SHOWN, &device)?;
     let names = match finder.classes() {
         Some(_) => loaded.card.class_names.as_slice(),

@@ -3,11 +3,12 @@
 mod steps;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use burn::tensor::Device;
 use mist::training::{Learner, LearnerState, Setup};
-use mist_data::{Dataset, Split};
+use mist_data::{Catalog, Dataset, Split};
 
 use crate::error::{AtPath, Context, Error, Result};
 use crate::logger::Logger;
@@ -46,8 +47,8 @@ pub enum End {
 ///
 /// # Errors
 /// When its data is missing, its settings do not fit the data, or memory is too small.
-pub fn check(recipe: &Recipe, data: Option<&Path>) -> Result<()> {
-    let dataset = open(recipe, Split::Train, data)?;
+pub fn check(recipe: &Recipe, catalog: &Catalog) -> Result<()> {
+    let dataset = open(recipe, Split::Train, catalog)?;
     if let Some(size) = dataset.image_size() {
         memory::check(recipe, size)?;
     }
@@ -62,12 +63,13 @@ pub fn check(recipe: &Recipe, data: Option<&Path>) -> Result<()> {
 }
 
 /// The part of a recipe's data set that it learns from, or the held-out part, which is the same for every seed.
-fn open(recipe: &Recipe, split: Split, data: Option<&Path>) -> Result<Box<dyn Dataset>> {
+fn open(recipe: &Recipe, split: Split, catalog: &Catalog) -> Result<Arc<dyn Dataset>> {
     let seed = match split {
         Split::Train => recipe.seed,
         Split::Valid | Split::Test => 0,
     };
-    mist_data::open(&recipe.dataset, seed, split, data).context("`dataset`")
+    let opened = catalog.open(&recipe.dataset, seed, split);
+    opened.context("`dataset`")
 }
 
 /// A new run of a recipe that can be trained here: `out` if given, else the next number under `runs/<recipe>/`.
@@ -79,8 +81,12 @@ pub fn create_run(
     out: Option<&Path>,
     options: &TrainOptions,
 ) -> Result<RunDirectory> {
-    check(recipe, options.data.as_deref())?;
-    new_learner(recipe, &options.device.clone().autodiff(), Weights::Starting)?;
+    check(recipe, &Catalog::new(options.data.as_deref()))?;
+    new_learner(
+        recipe,
+        &options.device.clone().autodiff(),
+        Weights::Starting,
+    )?;
     RunDirectory::create(recipe, out)
 }
 
@@ -116,9 +122,8 @@ fn new_learner(recipe: &Recipe, device: &Device, weights: Weights) -> Result<Box
     };
     let learner = recipe.method.method().learner(setup);
     match start {
-        Some(_) => learner.context(
-            "`start` (or `--from`) needs a model whose networks are those of the recipe",
-        ),
+        Some(_) => learner
+            .context("`start` (or `--from`) needs a model whose networks are those of the recipe"),
         None => Ok(learner?),
     }
 }
@@ -134,8 +139,8 @@ pub fn train(
     observer: &mut dyn Observer,
 ) -> Result<End> {
     let recipe = run.recipe()?;
-    let data = options.data.as_deref();
-    check(&recipe, data)?;
+    let catalog = Catalog::new(options.data.as_deref());
+    check(&recipe, &catalog)?;
     let checkpoints = run.checkpoint_directory();
     whole_file::remove_leftovers(&checkpoints).at("read", &checkpoints)?;
     let device = options.device.clone().autodiff();
@@ -159,8 +164,8 @@ pub fn train(
     let logger = Logger::open(run, start, observer)?;
     observer.training_started(start, recipe.steps);
     let training = Training {
-        dataset: open(&recipe, Split::Train, data)?,
-        held_out: open(&recipe, Split::Valid, data)?,
+        dataset: open(&recipe, Split::Train, &catalog)?,
+        held_out: open(&recipe, Split::Valid, &catalog)?,
         run: run.clone(),
         recipe,
         options,

@@ -1,6 +1,7 @@
 //! The loop: steps, logs, checkpoints, until done, out of time or told to stop.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use mist::finder::Finder;
@@ -28,8 +29,8 @@ pub(super) struct Training<'a> {
     pub run: RunDirectory,
     pub options: &'a TrainOptions<'a>,
     pub observer: &'a mut dyn Observer,
-    pub dataset: Box<dyn Dataset>,
-    pub held_out: Box<dyn Dataset>,
+    pub dataset: Arc<dyn Dataset>,
+    pub held_out: Arc<dyn Dataset>,
     pub learner: Box<dyn Learner>,
     pub logger: Logger,
 }

@@ -5,8 +5,8 @@ mod generate;
 mod list;
 mod show;
 
-use mist_data::SceneSet;
-use mist_lab::{Result, batches};
+use mist_data::{Catalog, SceneSet};
+use mist_lab::Result;
 
 use crate::cli::{Data, Scenes};
 use crate::console::Console;
@@ -41,6 +41,6 @@ pub fn run(command: Data, console: &Console) -> Result<()> {
 
 /// The set that the command line names, with the digits if it needs them.
 fn open(scenes: &Scenes) -> Result<SceneSet> {
-    let data = scenes.place.data.as_deref();
-    batches::open(scenes.kind, scenes.seed, scenes.split, data)
+    let catalog = Catalog::new(scenes.place.data.as_deref());
+    Ok(catalog.scenes(scenes.kind, scenes.seed, scenes.split)?)
 }

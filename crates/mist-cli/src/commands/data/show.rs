@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use mist_data::{Captions, contact_sheet, render_range, write_png};
-use mist_lab::Result;
+use mist_data::{Dataset, write_png};
+use mist_lab::{Result, sheets};
 
 use crate::cli::Scenes;
 use crate::console::Console;
@@ -19,16 +19,13 @@ pub struct Layout {
 /// Writes the sheet and prints its path.
 pub fn run(scenes: &Scenes, out: &Path, layout: Layout, console: &Console) -> Result<()> {
     let set = super::open(scenes)?;
-    let shown = render_range(&set, 0..layout.count);
-    let captions = match set.classes() {
-        1 => Captions::None,
-        _ => Captions::Labels,
-    };
-    let sheet = contact_sheet(&shown, layout.columns, layout.zoom, captions)?;
+    let sheet = sheets::truths(&set, layout.count, layout.columns, layout.zoom)?;
     write_png(out, &sheet)?;
     console.line(format_args!(
-        "drew {} scenes of kind {} (seed {}, {})",
-        layout.count, scenes.kind, scenes.seed, scenes.split
+        "drew {} images of {} (seed {})",
+        layout.count,
+        set.name(),
+        scenes.seed
     ));
     stdout::write(&format!("{}\n", out.display()))
 }
