@@ -36,7 +36,7 @@ pub mod baselines;
 pub mod device;
 mod error;
 pub mod extract;
-
+mod flex;
 pub mod heatmap;
 pub mod keypoints;
 pub mod lifted;

@@ -164,16 +164,20 @@ impl NetworkModule {
     /// - output: `[batch, out_channels, out_height, out_width]`
     ///
     /// # Errors
-    /// When the network cannot read this size.
+    /// When the network cannot read this size, or [`NetworkModule::parameters`] or the running statistics were replaced
+    /// by tensors of another length.
     pub fn forward(
         &self,
         images: Tensor<4>,
         statistics: InputStatistics,
     ) -> Result<Tensor<4>, Error> {
+        let parameters = self.parameters.val();
         let on_cpu = images.device().inner() == Device::flex();
-        if !on_cpu || images.dtype() != DType::F32 || self.network.layers.is_empty() {
+        let in_f32 = [images.dtype(), parameters.dtype()] == [DType::F32; 2];
+        if !on_cpu || !in_f32 || self.network.layers.is_empty() {
             return self.forward_by_operations(images, statistics);
         }
+        self.check_lengths()?;
         let given = match statistics {
             InputStatistics::Running if self.network.normalises_input() => {
                 let (mean, variance) = self.running_statistics();
@@ -181,7 +185,6 @@ impl NetworkModule {
             }
             _ => None,
         };
-        let parameters = self.parameters.val();
         self.executors.run(&self.network, images, parameters, given)
     }
 
@@ -194,6 +197,7 @@ impl NetworkModule {
         images: Tensor<4>,
         statistics: InputStatistics,
     ) -> Result<Tensor<4>, Error> {
+        self.check_lengths()?;
         let [_, channels, height, width] = images.dims();
         self.network
             .output_shape(Shape::new(channels, height, width))?;
@@ -203,6 +207,27 @@ impl NetworkModule {
             x = self.apply(layer, x, &mut reader, statistics);
         }
         Ok(x)
+    }
+
+    /// Both can be replaced without a check.
+    fn check_lengths(&self) -> Result<(), Error> {
+        let [actual] = self.parameters.dims();
+        let expected = self.network.parameter_count();
+        if actual != expected {
+            return Err(Error::ParameterCount { expected, actual });
+        }
+        let channels = self.network.in_channels;
+        for statistic in [&self.running_mean, &self.running_variance] {
+            let [actual] = statistic.dims();
+            if actual != channels {
+                return Err(Error::Mismatch {
+                    what: "running statistics, one per input channel",
+                    expected: vec![channels],
+                    actual: vec![actual],
+                });
+            }
+        }
+        Ok(())
     }
 
     fn apply(
