@@ -145,7 +145,6 @@ impl Executor {
         isa: Isa,
         tiles: Option<TileUnit>,
     ) -> Result<Self, ExecutorError> {
-        network.validate()?;
         let output = network.output_shape(input)?;
         let stem = Stem::new(network, input);
         let program = Program::compile(network, stem.layers, stem.output(), tiles)?;

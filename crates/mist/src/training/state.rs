@@ -132,7 +132,7 @@ fn restored(
 ) -> Result<NetworkModule, Error> {
     let names = Names::of(name);
     let count = network.network().parameter_count();
-    let channels = network.network().in_channels;
+    let channels = network.network().in_channels();
     let device = network.parameters.val().device();
     let tensor = |values: Vec<f32>| {
         let length = values.len();
