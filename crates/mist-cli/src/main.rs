@@ -1,5 +1,7 @@
 //! The `mist` command.
 
+#![forbid(unsafe_code)]
+
 mod batches;
 mod cli;
 mod commands;

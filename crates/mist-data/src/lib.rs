@@ -8,6 +8,8 @@
 //! - [`Digits`] holds MNIST, found by [`locate`] and downloaded by [`fetch_mnist`].
 //! - [`generate`] writes a set as PNG files with COCO annotations; [`contact_sheet`] shows scenes.
 
+#![forbid(unsafe_code)]
+
 mod bridson;
 mod coco;
 mod digit_scene;

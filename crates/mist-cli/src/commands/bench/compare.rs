@@ -28,7 +28,7 @@ pub fn run(
 ) -> Result<Comparison> {
     let isa = Isa::selected()?;
     let peaks = Peaks {
-        f32_gflops: isa.measured_peak_gflops(),
+        f32_gflops: isa.measured_peak_gflops()?,
         amx_gflops: isa.measured_tile_peak_gflops(),
     };
     say.line(format_args!(
