@@ -11,6 +11,8 @@
 //! - [`read_image`] reads image files of many formats, [`write_png`] writes them.
 //! - [`generate`] writes a set as PNG files with COCO annotations; [`contact_sheet`] shows scenes.
 
+#![forbid(unsafe_code)]
+
 mod bridson;
 mod coco;
 mod dataset;

@@ -143,7 +143,9 @@ impl From<ExecutorError> for Error {
         match error {
             ExecutorError::Network(error) => Self::Network(error),
             ExecutorError::Isa(error) => Self::Isa(error),
-            error @ ExecutorError::Length { .. } => Self::Executor(error),
+            error @ (ExecutorError::Length { .. } | ExecutorError::ForeignTape) => {
+                Self::Executor(error)
+            }
         }
     }
 }

@@ -33,12 +33,14 @@
 //! # }
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod baselines;
 pub mod device;
 mod error;
 pub mod extract;
 pub mod finder;
-
+mod flex;
 pub mod heatmap;
 pub mod keypoints;
 pub mod lifted;

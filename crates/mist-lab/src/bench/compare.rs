@@ -39,7 +39,7 @@ pub struct CompareOptions<'a> {
 pub fn compare(options: &CompareOptions, observer: &mut dyn Observer) -> Result<Comparison> {
     let isa = Isa::selected()?;
     let peaks = Peaks {
-        f32_gflops: isa.measured_peak_gflops(),
+        f32_gflops: isa.measured_peak_gflops()?,
         amx_gflops: isa.measured_tile_peak_gflops(),
     };
     observer.message(&format!("{isa}: {:.0} GFLOP/s at most", peaks.f32_gflops));

@@ -105,7 +105,7 @@ impl NetworkModule {
             parameters.extend(read(&spec.name, &spec.shape)?);
         }
         let statistics = if network.normalises_input() {
-            let shape = [network.in_channels];
+            let shape = [network.in_channels()];
             Some((read(RUNNING_MEAN, &shape)?, read(RUNNING_VARIANCE, &shape)?))
         } else {
             None

@@ -151,7 +151,7 @@ fn restored(
     mut state: NetworkState,
 ) -> Result<NetworkModule, Error> {
     let count = network.network().parameter_count();
-    let channels = network.network().in_channels;
+    let channels = network.network().in_channels();
     let device = network.parameters.val().device();
     let tensor = |values: Vec<f32>| {
         let length = values.len();
