@@ -46,6 +46,16 @@ pub enum RequestError {
         /// What would do.
         expected: &'static str,
     },
+    /// A data set ends before an index.
+    #[error("there is no item {index} in `{dataset}`, which has {len}")]
+    NoSuchItem {
+        /// The data set.
+        dataset: String,
+        /// What was asked for.
+        index: u64,
+        /// How many there are.
+        len: u64,
+    },
     /// MNIST is in none of the places looked at.
     #[error(
         "MNIST was not found in {}; run `mist data fetch mnist`, or name the directory that holds it by `--data` or `$MIST_DATA`",

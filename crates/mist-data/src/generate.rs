@@ -7,7 +7,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::coco::Annotations;
 use crate::error::{AtPath, RequestError, Result};
-use crate::png_file;
+use crate::image::encode_png;
 use crate::scene::Scene;
 use crate::set::{SceneSet, render_range};
 use crate::staging;
@@ -63,7 +63,7 @@ pub fn generate(
             .collect();
         named.par_iter().try_for_each(|(_, name, scene)| {
             let path = new.join(name);
-            fs::write(&path, png_file::encode(&scene.image)?).at("write", &path)
+            fs::write(&path, encode_png(&scene.image)?).at("write", &path)
         })?;
         for (index, name, scene) in named {
             instances += scene.instances.len() as u64;

@@ -4,12 +4,16 @@
 //! its kind, a seed, a split and an index: [`SceneSet::scene`] returns the same bytes on each run,
 //! in any order and on any number of threads, so that a training set needs no files at all.
 //!
+//! - A [`Dataset`] gives images by index with what is known about them; a [`Catalog`] opens one by
+//!   name and [`load_range`] loads many items on all threads.
 //! - [`SceneKind`] names the scene families; [`SceneSet`] draws them; [`render_range`] draws many.
 //! - [`Digits`] holds MNIST, found by [`locate`] and downloaded by [`fetch_mnist`].
+//! - [`read_image`] reads image files of many formats, [`write_png`] writes them.
 //! - [`generate`] writes a set as PNG files with COCO annotations; [`contact_sheet`] shows scenes.
 
 mod bridson;
 mod coco;
+mod dataset;
 mod digit_scene;
 mod error;
 mod gabor;
@@ -20,7 +24,6 @@ mod kind;
 mod layout;
 mod mnist;
 
-mod png_file;
 mod random;
 mod scene;
 mod set;
@@ -28,15 +31,15 @@ mod sheet;
 mod split;
 mod staging;
 
+pub use self::image::{DecodeLimits, Image, ImageSize, has_image_extension, read_image, write_png};
+pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, load_range};
 pub use error::{Attempt, Error, FetchError, InputError, RequestError, Result, SystemError};
 pub use gabor::GaborNoise;
 pub use generate::{Generated, IfExists, generate};
-pub use image::Image;
 pub use kind::{SceneKind, UnknownKind};
 pub use mnist::{
     Clients, Digit, Digits, Fetched, default_destination, fetch_mnist, fetch_mnist_with, locate,
 };
-pub use png_file::{read_png, write_png};
 pub use scene::{Instance, Scene};
 pub use set::{InstanceCount, SceneSet, render_range};
 pub use sheet::{Captions, contact_sheet, digit_dots};

@@ -29,14 +29,20 @@ pub struct Scene {
 impl Scene {
     /// How many instances each of the first `classes` classes has: the only label MIST trains on.
     pub fn class_counts(&self, classes: usize) -> Vec<usize> {
-        let mut counts = vec![0; classes];
-        for instance in &self.instances {
-            if let Some(count) = counts.get_mut(instance.label) {
-                *count += 1;
-            }
-        }
-        counts
+        let labels = self.instances.iter().map(|instance| instance.label);
+        count_labels(labels, classes)
     }
+}
+
+/// How often each label below `classes` occurs.
+pub(crate) fn count_labels(labels: impl Iterator<Item = usize>, classes: usize) -> Vec<usize> {
+    let mut counts = vec![0; classes];
+    for label in labels {
+        if let Some(count) = counts.get_mut(label) {
+            *count += 1;
+        }
+    }
+    counts
 }
 
 /// The square of the given side around a point.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use mist_data::{
-    Error, GaborNoise, IfExists, RequestError, SceneKind, SceneSet, Split, generate, read_png,
+    DecodeLimits, Error, GaborNoise, IfExists, RequestError, SceneKind, SceneSet, Split, generate,
+    read_image,
 };
 use serde_json::Value;
 
@@ -45,7 +46,11 @@ fn files_agree_with_the_scenes() {
     let boxes = json["annotations"].as_array().unwrap();
     for (index, entry) in json["images"].as_array().unwrap().iter().enumerate() {
         let scene = set.scene(index as u64);
-        let image = read_png(&out.join(entry["file_name"].as_str().unwrap())).unwrap();
+        let image = read_image(
+            &out.join(entry["file_name"].as_str().unwrap()),
+            DecodeLimits::default(),
+        )
+        .unwrap();
         assert_eq!(
             image.to_interleaved_bytes(),
             scene.image.to_interleaved_bytes()

@@ -1,93 +1,138 @@
-//! Scenes as tensors.
-
-use std::path::Path;
-use std::sync::Arc;
+//! Items of data sets as tensors.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use mist::geometry::Truth;
-use mist_data::{Digits, Scene, SceneKind, SceneSet, Split, locate, render_range};
+use mist::training::Batch;
+use mist_data::{Dataset, Image, Item, load_range};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// The scenes of a kind, with MNIST from `data`, or from wherever it is, if the kind needs it.
+/// Items `first..first + count` of a data set and the batch that they make; a finite set starts again at its end.
 ///
 /// # Errors
-/// When MNIST is missing or damaged.
-pub fn open(kind: SceneKind, seed: u64, split: Split, data: Option<&Path>) -> Result<SceneSet> {
-    let digits = if kind.needs_digits() {
-        Some(open_digits(data)?)
-    } else {
-        None
+/// When an item cannot be read, or the images differ in size.
+pub fn load(
+    dataset: &dyn Dataset,
+    first: u64,
+    count: usize,
+    channels: usize,
+    device: &Device,
+) -> Result<(Vec<Item>, Batch)> {
+    let items = match dataset.len() {
+        None => load_range(dataset, first..first + count as u64)?,
+        Some(0) => {
+            let name = dataset.name();
+            return Err(Error::Usage(format!("the data set `{name}` has no images")));
+        }
+        Some(length) => {
+            let indices = first..first + count as u64;
+            let items = indices.map(|index| dataset.item(index % length));
+            items.collect::<mist_data::Result<_>>()?
+        }
     };
-    Ok(SceneSet::new(kind, seed, split, digits)?)
+    let batch = to_batch(&items, channels, device)?;
+    Ok((items, batch))
 }
 
-/// The MNIST digits in `data`, or from wherever they are.
+fn to_batch(items: &[Item], channels: usize, device: &Device) -> Result<Batch> {
+    let known = items.iter().map(|item| &item.known);
+    Ok(Batch {
+        images: to_tensor(items.iter().map(|item| &item.image), channels, device)?,
+        class_counts: known
+            .clone()
+            .map(|known| known.class_counts.clone())
+            .collect(),
+        truths: known.map(|known| known.truths.clone()).collect(),
+    })
+}
+
+/// Images of one size in as many channels as a model sees, `[batch, channels, height, width]`: gray is repeated, colours
+/// are averaged.
 ///
 /// # Errors
-/// When they are missing or damaged.
-pub fn open_digits(data: Option<&Path>) -> Result<Arc<Digits>> {
-    Ok(Arc::new(Digits::open(&locate(data)?)?))
-}
-
-/// Some scenes and what is known of them.
-#[derive(Clone, Debug)]
-pub struct Batch {
-    /// As they were drawn.
-    pub scenes: Vec<Scene>,
-    /// `[batch, channels, height, width]`
-    pub images: Tensor<4>,
-}
-
-impl Batch {
-    /// Scenes `first..first + count`, their one channel repeated.
-    pub fn draw(
-        set: &SceneSet,
-        first: u64,
-        count: usize,
-        channels: usize,
-        device: &Device,
-    ) -> Self {
-        let scenes = render_range(set, first..first + count as u64);
-        let side = set.canvas_px();
-        let mut pixels = Vec::with_capacity(count * channels * side * side);
-        for scene in &scenes {
-            for _ in 0..channels {
-                pixels.extend_from_slice(&scene.image.pixels);
-            }
+/// When the images differ in size.
+pub fn to_tensor<'a>(
+    images: impl Iterator<Item = &'a Image>,
+    channels: usize,
+    device: &Device,
+) -> Result<Tensor<4>> {
+    let mut pixels = Vec::new();
+    let (mut count, mut size) = (0, None);
+    for image in images {
+        let own = (image.width_px, image.height_px);
+        if *size.get_or_insert(own) != own {
+            let reason = "images of different sizes cannot be in one batch";
+            return Err(Error::Usage(reason.to_owned()));
         }
-        let data = TensorData::new(pixels, [count, channels, side, side]);
-        Self {
-            scenes,
-            images: Tensor::from_data(data, device),
+        append(&mut pixels, image, channels);
+        count += 1;
+    }
+    let (width, height) = size.unwrap_or_default();
+    let data = TensorData::new(pixels, [count, channels, height, width]);
+    Ok(Tensor::from_data(data, device))
+}
+
+fn append(pixels: &mut Vec<f32>, image: &Image, channels: usize) {
+    if image.channels == channels {
+        pixels.extend_from_slice(&image.pixels);
+        return;
+    }
+    let area = image.width_px * image.height_px;
+    let share = 1.0 / image.channels as f32;
+    let mut gray = vec![0.0; area];
+    for plane in image.pixels.chunks_exact(area.max(1)) {
+        for (sum, value) in gray.iter_mut().zip(plane) {
+            *sum += value * share;
         }
     }
-
-    /// Share of each class among an image's instances, `[batch, classes]`: the only label that MIST sees.
-    pub fn mean_labels(&self, classes: usize) -> Tensor<2> {
-        let shares: Vec<f32> = self
-            .scenes
-            .iter()
-            .flat_map(|scene| {
-                let counts = scene.class_counts(classes);
-                let total = counts.iter().sum::<usize>().max(1) as f32;
-                counts.into_iter().map(move |count| count as f32 / total)
-            })
-            .collect();
-        let data = TensorData::new(shares, [self.scenes.len(), classes]);
-        Tensor::from_data(data, &self.images.device())
-    }
-
-    /// The true boxes of each image: for evaluation and the supervised bound.
-    pub fn truths(&self) -> Vec<Vec<Truth>> {
-        self.scenes.iter().map(truths).collect()
+    for _ in 0..channels {
+        pixels.extend_from_slice(&gray);
     }
 }
 
-fn truths(scene: &Scene) -> Vec<Truth> {
-    let truth = |instance: &mist_data::Instance| Truth {
-        bounds: instance.bounds,
-        label: instance.label,
+/// The images of a tensor `[batch, channels, height, width]`.
+///
+/// # Errors
+/// When the device cannot be read.
+pub fn to_images(images: Tensor<4>) -> Result<Vec<Image>> {
+    let [_, channels, height_px, width_px] = images.dims();
+    let values = images.try_into_vec_as::<f32>()?;
+    let image = |pixels: &[f32]| Image {
+        width_px,
+        height_px,
+        channels,
+        pixels: pixels.to_vec(),
     };
-    scene.instances.iter().map(truth).collect()
+    let length = (channels * height_px * width_px).max(1);
+    Ok(values.chunks_exact(length).map(image).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use mist_data::Split;
+
+    use super::*;
+
+    #[test]
+    fn scenes_become_tensors_with_what_is_known() {
+        let set = mist_data::open("glyphs", 3, Split::Train, None).unwrap();
+        let device = Device::flex();
+        let (items, batch) = load(set.as_ref(), 5, 2, 3, &device).unwrap();
+        assert_eq!(items[1], set.item(6).unwrap());
+        assert_eq!(batch.images.dims()[..2], [2, 3]);
+        let images = to_images(batch.images).unwrap();
+        let area = items[0].image.pixels.len();
+        assert_eq!(images[1].pixels[2 * area..], items[1].image.pixels);
+        assert_eq!(batch.truths.unwrap()[0], items[0].known.truths.clone().unwrap());
+    }
+
+    #[test]
+    fn sizes_must_agree_and_colours_are_averaged() {
+        let device = Device::flex();
+        let images = [Image::filled(4, 3, 1, 0.5), Image::filled(3, 4, 1, 0.5)];
+        assert!(to_tensor(images.iter(), 1, &device).is_err());
+        let mut colours = Image::filled(2, 1, 3, 0.0);
+        colours.pixels[..2].fill(0.75);
+        let gray = to_tensor([&colours].into_iter(), 1, &device).unwrap();
+        assert_eq!(gray.try_into_vec_as::<f32>().unwrap(), [0.25; 2]);
+    }
 }

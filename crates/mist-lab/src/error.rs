@@ -10,6 +10,8 @@ use mist_data::RequestError;
 use mist_kernels::network::NetworkError;
 use mist_kernels::simd::IsaError;
 
+use crate::draw::DrawError;
+
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -53,6 +55,9 @@ pub enum Error {
     /// Scenes, data sets and pictures.
     #[error(transparent)]
     Data(#[from] mist_data::Error),
+    /// A picture that cannot be drawn.
+    #[error(transparent)]
+    Draw(#[from] DrawError),
     /// Images that cannot be compared.
     #[error("a redrawn image cannot be compared with its original: {0}")]
     Pixels(#[from] PixelError),
@@ -100,6 +105,7 @@ impl Error {
             Self::Interrupted(signal) => Fault::Interrupted(*signal),
             Self::Model(error) => fault_of_model(error),
             Self::Data(error) => fault_of_data(error),
+            Self::Draw(_) => Fault::Usage,
             Self::Json(_) | Self::Failed(_) => Fault::Failed,
             Self::Context { source, .. } => source.fault(),
         }
@@ -122,8 +128,9 @@ fn fault_of_model(error: &mist::Error) -> Fault {
         | E::UnknownTensor { .. }
         | E::TensorShape { .. }
         | E::NonFiniteTensor { .. }
+        | E::NonFiniteOutput { .. }
         | E::NonFiniteHeatmap { .. } => Fault::Input,
-        E::Read(_) | E::Executor(_) => Fault::Failed,
+        E::Read(_) | E::Executor(_) | E::NoGradient | E::Memory(_) => Fault::Failed,
         _ => Fault::Usage,
     }
 }

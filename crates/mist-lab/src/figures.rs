@@ -8,21 +8,31 @@ use crate::run::metrics_log::Line;
 /// Log lines behind one point of a smoothed curve.
 const WINDOW: usize = 9;
 
-/// Task loss, heatmap loss and accuracy over the steps of one training.
+/// Metrics that curves show, with their names in words.
+const SHOWN_METRICS: &[(&str, &str)] = &[
+    ("iou50", "IoU 50 %"),
+    ("classif", "Classif."),
+    ("both", "Both"),
+    ("rmse", "RMSE"),
+    ("impulse_f1", "impulses, F1"),
+];
+
+/// Losses and accuracy over the steps of one training.
 pub fn convergence(lines: &[Line]) -> String {
     let curve = |value: &dyn Fn(&Line) -> Option<f64>| -> Vec<(f64, f64)> {
         let point = |line: &Line| Some((line.step as f64, value(line)?));
         lines.iter().filter_map(point).collect()
     };
-    let loss = |title: &str, value: &dyn Fn(&Line) -> Option<f64>| {
-        let points = curve(value);
+    let measured = |name: &str| {
+        let points = curve(&|line| line.measurements.get(name));
+        let title = name.replace('_', " ");
         let series = |points, faint| Series {
-            name: title.to_owned(),
+            name: title.clone(),
             points,
             faint,
         };
         Chart {
-            title: title.to_owned(),
+            title: title.clone(),
             x_label: "step".to_owned(),
             y_label: "loss".to_owned(),
             log_x: false,
@@ -33,33 +43,38 @@ pub fn convergence(lines: &[Line]) -> String {
             ],
         }
     };
-    let metric = |name: &str, value: &dyn Fn(&Line) -> Option<f64>| Series {
-        name: name.to_owned(),
-        points: curve(value),
+    let metric = |name: &str, title: &str| Series {
+        name: title.to_owned(),
+        points: curve(&|line| line.validation.as_ref()?.get(name)),
         faint: false,
     };
-    let mut series = vec![
-        metric("IoU 50 %", &|line| line.validation?.iou50),
-        metric("Classif.", &|line| line.validation?.classif),
-        metric("Both", &|line| line.validation?.both),
-        metric("RMSE", &|line| line.validation?.rmse),
-        metric("impulses, F1", &|line| line.validation?.impulse_f1),
-    ];
+    let mut series: Vec<Series> = SHOWN_METRICS
+        .iter()
+        .map(|(name, title)| metric(name, title))
+        .collect();
     series.retain(|series| !series.points.is_empty());
     let accuracy = Chart {
-        title: "held-out scenes".to_owned(),
+        title: "held-out images".to_owned(),
         x_label: "step".to_owned(),
         y_label: String::new(),
         log_x: false,
         log_y: false,
         series,
     };
-    let charts = [
-        loss("task loss", &|line| Some(line.task_loss)),
-        loss("heatmap loss", &|line| Some(line.heatmap_loss)),
-        accuracy,
-    ];
+    let mut charts: Vec<Chart> = measured_names(lines).into_iter().map(measured).collect();
+    charts.push(accuracy);
     figure(&charts, charts.len())
+}
+
+/// Everything that a training measured, in order of first appearance.
+fn measured_names(lines: &[Line]) -> Vec<&str> {
+    let mut names = Vec::new();
+    for (name, _) in lines.iter().flat_map(|line| line.measurements.iter()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// Quality, time and memory over the number of impulses per image, ours and dictionary learning's; `None` without ours.
@@ -101,11 +116,11 @@ pub fn growing_counts(results: &[ResultFile], peers: &[DictionaryResult]) -> Opt
         }
     };
     let charts = [
-        chart("RMSE", false, &|ours| ours.metrics.rmse, &|peer| peer.rmse),
+        chart("RMSE", false, &|ours| ours.metrics.get("rmse"), &|peer| peer.rmse),
         chart(
             "recall of impulses",
             false,
-            &|ours| ours.metrics.impulse_recall,
+            &|ours| ours.metrics.get("impulse_recall"),
             &|peer| peer.impulse_recall,
         ),
         chart(

@@ -22,15 +22,14 @@ mod logger;
 pub mod machine;
 pub mod methods;
 pub mod models;
-mod mosaic;
 mod observer;
-pub mod patches;
 pub mod plot;
 pub mod recipe;
 pub mod report;
 pub mod reproduce;
 pub mod results;
 pub mod run;
+pub mod sheets;
 pub mod tables;
 pub mod training;
 

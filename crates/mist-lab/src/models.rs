@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use mist::model::{Model, ModelConfig, TaskNetwork};
-use mist_data::SceneKind;
+use mist::finder::Finder;
+use mist::model::{Model, ModelConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{AtPath, Context, Error, Result};
+use crate::methods::MethodConfig;
 use crate::run::directory::RunDirectory;
 use crate::run::whole_file;
 
@@ -21,23 +22,19 @@ const WEIGHTS: &str = "weights.safetensors";
 pub struct ModelCard {
     /// The experiment that it comes from.
     pub experiment: String,
-    /// The scene kind that it was trained on.
-    pub scenes: String,
+    /// The method that it was trained by.
+    #[serde(default = "lifted")]
+    pub method: String,
+    /// The data set that it was trained on.
+    pub dataset: String,
     /// What the labels are called.
     pub class_names: Vec<String>,
     /// Everything about the model but its weights.
     pub model: ModelConfig,
 }
 
-impl ModelCard {
-    /// The scene kind that it was trained on.
-    ///
-    /// # Errors
-    /// When there is none of this name.
-    pub fn kind(&self) -> Result<SceneKind> {
-        let unknown = |error| Error::Usage(format!("`scenes`: {error}"));
-        self.scenes.parse().map_err(unknown)
-    }
+fn lifted() -> String {
+    "lifted".to_owned()
 }
 
 /// Which weights of a run.
@@ -59,10 +56,9 @@ pub enum Origin {
 }
 
 /// A model read from disk.
-#[derive(Clone, Debug)]
 pub struct Loaded {
     /// The model.
-    pub model: Model,
+    pub finder: Box<dyn Finder>,
     /// What is known of it.
     pub card: ModelCard,
     /// Where it came from.
@@ -77,24 +73,39 @@ pub struct Loaded {
 /// When there is none, or a file is missing or damaged.
 pub fn load(path: &Path, choice: Choice, device: &Device) -> Result<Loaded> {
     let (card, weights, origin) = find(path, choice)?;
-    let model = read(&weights, card.model.clone(), device)?;
+    let method = MethodConfig::by_name(&card.method)
+        .ok_or_else(|| Error::input(path, format_args!("unknown method `{}`", card.method)))?;
+    let bytes = read(&weights)?;
+    let finder = method
+        .method()
+        .load(&card.model, &bytes, device)
+        .context(weights.display())?;
     Ok(Loaded {
-        model,
+        finder,
         card,
         origin,
         weights,
     })
 }
 
-/// The best weights of a run or a model directory in networks of the same shapes, whatever else differs.
+/// Reads a model whose parts are needed, not only what it finds.
 ///
 /// # Errors
-/// When there is none, or its networks differ.
-pub fn load_as(path: &Path, config: ModelConfig, device: &Device) -> Result<Model> {
+/// As [`load`]; when it is of another kind.
+pub fn load_model(path: &Path, choice: Choice, device: &Device) -> Result<Model> {
+    let (card, weights, _) = find(path, choice)?;
+    let bytes = read(&weights)?;
+    Model::from_safetensors(card.model, &bytes, device).context(weights.display())
+}
+
+/// The best weights of a run or a model directory, to start another training from.
+///
+/// # Errors
+/// When there is none.
+pub fn starting_weights(path: &Path) -> Result<Vec<u8>> {
     let (_, weights, _) = find(path, Choice::Best)
         .context("`start` (or `--from`) must name a model or a run that is here")?;
-    read(&weights, config, device)
-        .context("`start` (or `--from`) needs a model whose networks are those of the recipe")
+    read(&weights)
 }
 
 fn find(path: &Path, choice: Choice) -> Result<(ModelCard, PathBuf, Origin)> {
@@ -116,21 +127,21 @@ fn find(path: &Path, choice: Choice) -> Result<(ModelCard, PathBuf, Origin)> {
     }
 }
 
-fn read(weights: &Path, config: ModelConfig, device: &Device) -> Result<Model> {
-    let bytes = fs::read(weights).at("read", weights)?;
-    Model::from_safetensors(config, &bytes, device).context(weights.display())
+fn read(weights: &Path) -> Result<Vec<u8>> {
+    fs::read(weights).at("read", weights)
 }
 
 fn card_of(run: &RunDirectory) -> Result<ModelCard> {
     let recipe = run.recipe()?;
-    let names = match recipe.model.task {
-        TaskNetwork::Classifier { .. } => recipe.kind()?.class_names(),
-        TaskNetwork::Autoencoder { .. } => &["object"],
+    let class_names = match recipe.model.task.classes() {
+        Some(_) => mist_data::class_names(&recipe.dataset)?,
+        None => vec!["object".to_owned()],
     };
     Ok(ModelCard {
-        class_names: names.iter().map(|name| (*name).to_owned()).collect(),
+        class_names,
         experiment: recipe.experiment,
-        scenes: recipe.scenes,
+        method: recipe.method.name().to_owned(),
+        dataset: recipe.dataset,
         model: recipe.model,
     })
 }
@@ -141,7 +152,7 @@ fn card_of(run: &RunDirectory) -> Result<ModelCard> {
 /// When the directory cannot be written.
 pub fn save(directory: &Path, loaded: &Loaded) -> Result<()> {
     fs::create_dir_all(directory).at("create", directory)?;
-    let weights = loaded.model.to_safetensors()?;
+    let weights = loaded.finder.to_safetensors()?;
     whole_file::write(&directory.join(WEIGHTS), &weights)?;
     let config = serde_json::to_vec_pretty(&loaded.card)?;
     whole_file::write(&directory.join(CONFIG), &config)

@@ -1,6 +1,6 @@
 //! Who is told what happens while it happens: a terminal, a page, a notebook.
 
-use mist::metrics::MetricSet;
+use mist::measurements::Measurements;
 
 /// Hears what a long-running function does; what it does not care for it leaves out.
 #[allow(unused_variables)]
@@ -17,24 +17,22 @@ pub trait Observer {
     /// A training step was taken.
     fn progress(&mut self, progress: &TrainingProgress) {}
 
-    /// The model was evaluated on held-out scenes after `step` steps.
-    fn validated(&mut self, step: u64, metrics: &MetricSet<f64>) {}
+    /// The model was evaluated on held-out images after `step` steps.
+    fn validated(&mut self, step: u64, metrics: &Measurements) {}
 
     /// A training took its last step, or was stopped.
     fn training_ended(&mut self) {}
 }
 
 /// Where a training is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrainingProgress {
+#[derive(Clone, Copy, Debug)]
+pub struct TrainingProgress<'a> {
     /// Steps done.
     pub step: u64,
     /// Steps in all.
     pub steps: u64,
-    /// Task loss of the step.
-    pub task_loss: f32,
-    /// Heatmap loss of the step.
-    pub heatmap_loss: f32,
+    /// Losses of the step, the task's first.
+    pub measurements: &'a Measurements,
 }
 
 /// Hears nothing.

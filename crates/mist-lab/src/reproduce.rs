@@ -8,7 +8,7 @@ use burn::tensor::Device;
 use mist_data::Split;
 
 use crate::error::{AtPath, Error, Result};
-use crate::evaluation::{EvaluateOptions, Proposals, evaluate};
+use crate::evaluation::{EvaluateOptions, evaluate};
 use crate::models::Choice;
 use crate::observer::Observer;
 use crate::recipe::Recipe;
@@ -41,7 +41,7 @@ pub enum Work {
     Beyond,
     /// One setting changed at a time.
     Ablations,
-    /// Every table of the paper.
+    /// Every table but the ablations.
     Tables,
     /// Convergence curves.
     Figures,
@@ -93,7 +93,7 @@ impl Work {
             Self::Table5 => "Sensitivity to K",
             Self::Beyond => "Harder scenes of our own",
             Self::Ablations => "One setting changed at a time",
-            Self::Tables => "Every table of the paper",
+            Self::Tables => "Every table but the ablations",
             Self::Figures => "Convergence curves",
             Self::All => "Everything",
         }
@@ -105,7 +105,7 @@ impl Work {
 
     fn tables(self) -> impl Iterator<Item = &'static Table> {
         TABLES.iter().filter(move |table| match self {
-            Self::Tables | Self::All => table.is_of_the_paper(),
+            Self::Tables | Self::All => table.is_reproduced(),
             work => work.name() == table.name,
         })
     }
@@ -134,7 +134,7 @@ pub struct ReproduceOptions<'a> {
     pub budget: Option<Duration>,
     /// Where to compute.
     pub device: Device,
-    /// Where MNIST is, instead of the usual places.
+    /// Where data is, instead of the usual places.
     pub data: Option<PathBuf>,
     /// As [`TrainOptions::stop`].
     pub stop: &'a dyn Fn() -> Option<i32>,
@@ -189,10 +189,10 @@ fn run_experiment(
         &EvaluateOptions {
             model: run.root().to_owned(),
             choice: Choice::Best,
-            scenes: None,
+            dataset: None,
             split: Split::Test,
             count: options.count,
-            proposals: Proposals::Heatmap,
+            proposals: None,
             device: options.device.clone(),
             data: options.data.clone(),
             sheet: Some(options.figures.join(format!("{experiment}.png"))),

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mist::metrics::{Interval, MetricSet};
+use mist::measurements::Measurements;
+use mist::metrics::Interval;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{AtPath, Error, Result};
@@ -18,7 +19,7 @@ pub struct ResultFile {
     pub experiment: String,
     /// How it was trained.
     pub method: String,
-    /// What it was evaluated on: scene kind and split.
+    /// What it was evaluated on: data set and split.
     pub dataset: String,
     /// Does it again.
     pub command: String,
@@ -36,16 +37,16 @@ pub struct ResultFile {
     pub images_seen: u64,
     /// Images that it was evaluated on.
     pub test_images: u64,
-    /// Seconds that a test image took when judged, drawing it included.
+    /// Seconds that a test image took when evaluated, drawing it included.
     #[serde(default)]
     pub secs_per_image: Option<f64>,
-    /// Peak memory when judged.
+    /// Peak memory when evaluated.
     #[serde(default)]
     pub peak_memory_mb: Option<f64>,
     /// What it reached.
-    pub metrics: MetricSet<f64>,
+    pub metrics: Measurements,
     /// 95 % bootstrap intervals over images.
-    pub intervals: MetricSet<Interval>,
+    pub intervals: Measurements<Interval>,
     /// How training went.
     pub curve: Vec<Line>,
 }

@@ -64,10 +64,12 @@ pub trait Finder {
 /// Every detection's patch, image after image.
 #[derive(Clone, Debug)]
 pub struct Patches {
-    /// What the task network sees, `[detections, channels, side, side]`.
+    /// What the task network sees, less the background: `[detections, channels, side, side]`.
     pub seen: Tensor<4>,
     /// What an auto-encoder makes of it, of the same shape.
     pub redrawn: Option<Tensor<4>>,
+    /// The value of an image without objects.
+    pub background: f32,
     /// Side of what a patch shows, in pixels of the image, at scale 1.
     pub shown_px: f32,
 }

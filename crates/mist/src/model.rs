@@ -47,6 +47,14 @@ pub enum TaskNetwork {
 }
 
 impl TaskNetwork {
+    /// Number of classes that it tells apart; `None` for an auto-encoder.
+    pub fn classes(&self) -> Option<usize> {
+        match self {
+            Self::Classifier { classes, .. } => Some(*classes),
+            Self::Autoencoder { .. } => None,
+        }
+    }
+
     /// The description of the network.
     ///
     /// # Errors
@@ -374,10 +382,7 @@ impl Finder for Model {
     }
 
     fn classes(&self) -> Option<usize> {
-        match self.config.task {
-            TaskNetwork::Classifier { classes, .. } => Some(classes),
-            TaskNetwork::Autoencoder { .. } => None,
-        }
+        self.config.task.classes()
     }
 
     fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error> {
@@ -440,8 +445,9 @@ impl Finder for Model {
             false => None,
         };
         Ok(Some(Patches {
-            seen: seen + self.config.background,
-            redrawn: redrawn.map(|redrawn| redrawn + self.config.background),
+            seen,
+            redrawn,
+            background: self.config.background,
             shown_px: self.config.geometry.shown_px(),
         }))
     }

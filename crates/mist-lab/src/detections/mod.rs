@@ -1,17 +1,14 @@
 //! Detections as other programs want them.
 
 mod files;
-mod sheet;
-
-use std::fmt::Write;
 
 use mist::geometry::Detection;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::error::{Error, Result};
+
 pub use files::{DetectOptions, detect_files};
-pub use sheet::write_sheet;
-pub(crate) use sheet::{as_instance, captions};
 
 /// How detections are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +44,18 @@ struct Found<'a> {
 }
 
 /// Writes everything in one format.
-pub fn to_text(images: &[DetectedImage], names: &[String], format: DetectionFormat) -> String {
+///
+/// # Errors
+/// When a value cannot be written.
+pub fn to_text(
+    images: &[DetectedImage],
+    names: &[String],
+    format: DetectionFormat,
+) -> Result<String> {
     match format {
-        DetectionFormat::Json => to_json(images, names),
+        DetectionFormat::Json => Ok(to_json(images, names)),
         DetectionFormat::Csv => to_csv(images, names),
-        DetectionFormat::Coco => to_coco(images, names),
+        DetectionFormat::Coco => Ok(to_coco(images, names)),
     }
 }
 
@@ -89,31 +93,49 @@ fn to_json(images: &[DetectedImage], names: &[String]) -> String {
     format!("{:#}\n", serde_json::Value::from(images))
 }
 
-fn to_csv(images: &[DetectedImage], names: &[String]) -> String {
-    let mut text = String::from("file,left,top,width,height,label,name,score\n");
+#[derive(Serialize)]
+struct CsvRow<'a> {
+    file: &'a str,
+    left: f32,
+    top: f32,
+    width: f32,
+    height: f32,
+    label: usize,
+    name: &'a str,
+    score: f32,
+}
+
+const CSV_HEADER: [&str; 8] = [
+    "file", "left", "top", "width", "height", "label", "name", "score",
+];
+
+fn to_csv(images: &[DetectedImage], names: &[String]) -> Result<String> {
+    let failed = |error: csv::Error| Error::Failed(format!("cannot write CSV: {error}"));
+    let mut writer = csv::WriterBuilder::new()
+        .has_headers(false)
+        .from_writer(Vec::new());
+    writer.write_record(CSV_HEADER).map_err(failed)?;
     for image in images {
         for detection in &image.detections {
             let found = found(detection, names);
             let [left, top, width, height] = found.bbox;
-            let (file, name) = (quoted(&image.file), quoted(found.name));
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
-                "{file},{left},{top},{width},{height},{},{name},{}",
-                found.label, found.score
-            );
+            let row = CsvRow {
+                file: &image.file,
+                left,
+                top,
+                width,
+                height,
+                label: found.label,
+                name: found.name,
+                score: found.score,
+            };
+            writer.serialize(row).map_err(failed)?;
         }
     }
-    text
-}
-
-/// A CSV field, in quotes where it needs them.
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| failed(error.into_error().into()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn to_coco(images: &[DetectedImage], names: &[String]) -> String {
@@ -179,9 +201,9 @@ mod tests {
     #[test]
     fn every_format_holds_the_same_box() {
         let names = ["zero".to_owned(), "one".to_owned()];
-        let text = |format| to_text(&[image()], &names, format);
+        let text = |format| to_text(&[image()], &names, format).unwrap();
         let csv = text(DetectionFormat::Csv);
-        assert_eq!(csv.lines().nth(1), Some("\"a,b.png\",1,2,10,20,1,one,0.5"));
+        assert_eq!(csv.lines().nth(1), Some("\"a,b.png\",1.0,2.0,10.0,20.0,1,one,0.5"));
         let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         let json = parsed(&text(DetectionFormat::Json));
         assert_eq!(

@@ -1,3 +1,5 @@
+//! The picture that everything is drawn on.
+
 use std::ops::Range;
 
 use mist_data::Image;

@@ -1,3 +1,5 @@
+//! Colours of classes and of what is between pictures.
+
 /// Class colours, told apart on black, on gray and on photographs.
 const PALETTE: [Colour; 10] = [
     Colour([1.0, 0.35, 0.35]),

@@ -1,3 +1,5 @@
+//! Many images with their marks.
+
 use mist_data::Image;
 
 use super::grid::Grid;

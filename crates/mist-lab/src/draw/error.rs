@@ -1,3 +1,5 @@
+//! What cannot be drawn.
+
 use super::canvas::MAX_SHEET_PX;
 
 /// A picture that cannot be drawn.

@@ -1,3 +1,5 @@
+//! Where the parts of a picture stand.
+
 use super::{Canvas, Colour, DrawError, MAX_SHEET_PX};
 
 /// Pixels between two parts of a picture.

@@ -1,3 +1,5 @@
+//! Colours for heat.
+
 use super::canvas::Plane;
 
 /// Nine even steps through matplotlib's "inferno", which is as bright as its value to the eye.

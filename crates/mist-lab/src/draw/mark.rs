@@ -1,3 +1,5 @@
+//! Boxes with captions.
+
 use mist_geometry::PixelBox;
 
 use super::caption::{CaptionLayout, caption_scale};
@@ -5,7 +7,7 @@ use super::outline::{Line, MarkShape};
 use super::{Canvas, Colour};
 
 /// Light that is left on the rim of a line.
-const EDGE_FACTOR: f32 = 0.5;
+const EDGE_FACTOR: f32 = 0.65;
 
 /// Light that is left behind a caption.
 const PLATE_FACTOR: f32 = 0.2;
@@ -135,7 +137,9 @@ mod tests {
             mark(4.0, 4.0, 0.0, "3"),
             mark(4.0, 4.0, -3.0, "3"),
         ];
-        for mark in &invisible {
+        let mut half_infinite = mark(4.0, 4.0, 4.0, "3");
+        half_infinite.bounds.x_max_px = f32::INFINITY;
+        for mark in invisible.iter().chain([&half_infinite]) {
             assert_eq!(drawn(std::slice::from_ref(mark), 8, 2), plain, "{mark:?}");
         }
         // Of the square from (-4, -4) to (4, 4), the right and the lower sides are seen.

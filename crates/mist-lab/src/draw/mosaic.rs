@@ -1,3 +1,5 @@
+//! Pictures put together from pictures.
+
 use mist_data::Image;
 
 use super::DrawError;

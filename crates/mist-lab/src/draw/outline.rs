@@ -10,7 +10,7 @@ const MAX_COVERS: usize = 3;
 /// Arms of a cross in widths of its line.
 const CROSS_REACH: i64 = 3;
 
-/// A line is this fraction of the picture's longer side.
+/// The picture's longer side for each pixel of a line's width.
 const SIDE_PER_LINE: f32 = 1200.0;
 
 /// How lines are drawn, in canvas pixels.
@@ -28,7 +28,7 @@ impl Line {
         let width = (width as i64).max(1);
         Self {
             width,
-            edge: width.div_euclid(2).max(1),
+            edge: (width / 2).max(1),
         }
     }
 }
@@ -53,7 +53,7 @@ impl MarkShape {
             return None;
         }
         // What is far outside comes to stand just outside, where nothing of it is seen either.
-        let reach = (line.width * CROSS_REACH + line.edge + 1) as f32;
+        let reach = (line.width * (CROSS_REACH + 1) + line.edge + 1) as f32;
         let place = |offset_px: f32, limit_px: usize| {
             let offset = (offset_px * zoom as f32).round();
             offset.clamp(-reach, limit_px as f32 + reach) as i64

@@ -1,3 +1,5 @@
+//! One image with its marks.
+
 use mist_data::Image;
 
 use super::{Canvas, DrawError, Mark};

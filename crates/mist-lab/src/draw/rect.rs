@@ -1,3 +1,5 @@
+//! Rectangles of canvas pixels.
+
 use std::ops::Range;
 
 /// A rectangle of canvas pixels from `left..right` and `top..bottom`; it may reach beyond the canvas.

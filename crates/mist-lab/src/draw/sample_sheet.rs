@@ -1,3 +1,5 @@
+//! Samples in rows of named panels, for people to watch a training.
+
 use mist_data::Image;
 
 use super::caption::readable_scale;

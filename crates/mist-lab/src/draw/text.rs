@@ -1,3 +1,5 @@
+//! Letters of 8 x 8 dots.
+
 use font8x8::{BASIC_FONTS, GREEK_FONTS, LATIN_FONTS, UnicodeFonts};
 
 use super::{Canvas, Colour};
@@ -126,7 +128,7 @@ mod tests {
 
     #[test]
     fn text_stands_where_it_is_put_and_is_as_wide_as_measured() {
-        for (scale, text) in [(1, "seven 0.93"), (2, "Gg"), (2, "_")] {
+        for (scale, text) in [(1, "seven 0.93"), (2, "Gg"), (2, "_"), (1, "il.")] {
             let (left, right, top, bottom) = extent(written(text, scale));
             assert_eq!((left, right + 1 - left), (5, text_width_px(text, scale)));
             assert!(top >= 2 && bottom < 2 + TEXT_HEIGHT_PX * scale);

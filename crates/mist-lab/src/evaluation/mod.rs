@@ -1,60 +1,40 @@
-//! A model judged on scenes that it has not seen.
+//! Models evaluated on images that they have not seen.
 
+mod proposals;
 mod stored;
 
 use burn::tensor::{Device, Tensor};
-use mist::extract::ScoredKeypoint;
-use mist::geometry::Keypoint;
-use mist::lifted::Seeds;
+use mist::finder::Finder;
+use mist::geometry::{Detection, Keypoint, Truth};
 use mist::metrics::{
     Bootstrap, Evaluation, EvaluationConfig, Evidence, IMPULSE_RADIUS_PX, ImageResult, MatchCounts,
     MatchRule, SquaredError, impulse_of, kernel_corr,
 };
-use mist::model::{Model, TaskNetwork};
-use mist_data::{GaborNoise, InstanceCount, Scene, SceneSet};
+use mist_data::{Dataset, GaborNoise};
 
+pub use proposals::ProposalFinder;
 pub use stored::{EvaluateOptions, StoredEvaluation, evaluate};
 
-use crate::batches::Batch;
+use crate::batches;
 use crate::error::Result;
 
-/// Scenes taken at once.
-const AT_ONCE: usize = 32;
+/// Images taken at once.
+const BATCH: u64 = 32;
 /// Redrawn patches that are compared with the true kernel.
 const KERNELS: usize = 1024;
 
-/// Where keypoints come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proposals {
-    /// E_K(H(I)).
-    Heatmap,
-    /// The image alone, as at the start of lifted training.
-    Seeds(Seeds),
-}
-
-/// Seeds in the order in which they were found, the first with the highest score.
-fn seeds(kind: Seeds, model: &Model, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>> {
-    let config = model.config();
-    let instances = config.extractor.instances;
-    let found = kind.keypoints(images, config, 1.0)?;
-    let scored = |(place, keypoint)| ScoredKeypoint {
-        keypoint,
-        score: (instances - place) as f32 / instances as f32,
-    };
-    let images = found.into_iter();
-    Ok(images
-        .map(|image| image.into_iter().enumerate().map(scored).collect())
-        .collect())
-}
-
-/// What a model made of some scenes.
-#[derive(Debug, Default)]
-pub struct Seen {
-    /// True and found boxes of each.
+/// What a model found in a data set, beside the truth.
+#[derive(Clone, Debug, Default)]
+pub struct Predictions {
+    /// True and found boxes of each image.
     pub images: Vec<ImageResult>,
+    /// Number of classes in the data set.
+    classes: usize,
     /// Whether the boxes have labels.
     labelled: bool,
-    /// Error of each redrawn image, for auto-encoders.
+    /// The model's K.
+    instances: usize,
+    /// Error of each redrawn image, for models that redraw.
     reconstructions: Vec<SquaredError>,
     /// Impulses found in each image, for Gabor noise.
     impulses: Vec<MatchCounts>,
@@ -62,108 +42,135 @@ pub struct Seen {
     kernel_corr: Option<f64>,
 }
 
-/// Runs the model on the first `count` scenes of a set; each scene's K is the number of its instances, as in the paper's
+/// Runs a model on the first `count` images of a data set; each image's K is the number of its objects, as in the paper's
 /// tables.
 ///
 /// # Errors
-/// When the model cannot be run on these scenes.
-pub fn detect_scenes(
-    model: &Model,
-    set: &SceneSet,
+/// When the model cannot be run on these images, or their true boxes are not known.
+pub fn predict(
+    finder: &dyn Finder,
+    dataset: &dyn Dataset,
     count: u64,
-    proposals: Proposals,
     device: &Device,
-) -> Result<Seen> {
-    let channels = model.config().image_channels();
-    let most = match set.instance_count() {
-        InstanceCount::Uniform { most, .. } => most,
-        InstanceCount::Poisson { .. } => model.config().extractor.instances,
+) -> Result<Predictions> {
+    let count = dataset.len().map_or(count, |length| count.min(length));
+    let most = dataset.max_instances().unwrap_or(finder.instances());
+    let mut predictions = Predictions {
+        classes: dataset.class_names().len(),
+        labelled: finder.classes().is_some(),
+        instances: finder.instances(),
+        ..Predictions::default()
     };
-    let model = model.clone().with_instances(most);
-    let redraws = matches!(model.config().task, TaskNetwork::Autoencoder { .. });
-    let mut seen = Seen {
-        labelled: !redraws,
-        ..Seen::default()
-    };
-    let mut kernels = Vec::new();
+    let mut kernels = Kernels::default();
     let mut first = 0;
     while first < count {
-        let taken = (count - first).min(AT_ONCE as u64);
-        let batch = Batch::draw(set, first, taken as usize, channels, device);
-        let found = match proposals {
-            Proposals::Heatmap => model.locate(batch.images.clone())?,
-            Proposals::Seeds(kind) => seeds(kind, &model, batch.images.clone())?,
+        let taken = (count - first).min(BATCH) as usize;
+        let (_, batch) = batches::load(dataset, first, taken, finder.channels(), device)?;
+        let (images, truths) = (&batch.images, batch.truths()?);
+        let found = finder.find(images.clone(), &vec![most; taken])?;
+        if let Some(redrawn) = finder.redraw(images.clone(), &found)? {
+            // Images end at 0 and 1: bright objects that overlap sum to more, in the scene as in what is redrawn.
+            let errors = squared_errors(images, &redrawn.clamp(0.0, 1.0))?;
+            predictions.reconstructions.extend(errors);
+        }
+        if let Some(noise) = dataset.noise() {
+            let pairs = truths.iter().zip(&found);
+            let counts = pairs.map(|(truths, found)| matched_impulses(truths, found));
+            predictions.impulses.extend(counts);
+            kernels.add(finder, images.clone(), &found, noise)?;
+        }
+        let pairs = truths.iter().zip(found);
+        predictions
+            .images
+            .extend(pairs.map(|(truths, mut detections)| {
+                detections.truncate(truths.len());
+                ImageResult {
+                    truths: truths.clone(),
+                    detections,
+                }
+            }));
+        first += taken as u64;
+    }
+    predictions.kernel_corr = kernels.correlation();
+    Ok(predictions)
+}
+
+impl Predictions {
+    /// All metrics; intervals where a bootstrap is given.
+    pub fn evaluate(&self, bootstrap: Option<Bootstrap>) -> Evaluation {
+        let config = EvaluationConfig {
+            class_count: self.classes,
+            rule: match self.labelled {
+                true => MatchRule::Iou,
+                false => MatchRule::IouUnlabelled,
+            },
+            official_k: Some(self.instances),
+            bootstrap,
         };
-        if redraws {
-            // Images end at 0 and 1: bright objects that overlap add up to more, in the scene as in what is redrawn.
-            let redrawn = model.redraw(batch.images.clone(), &found)?.clamp(0.0, 1.0);
-            seen.reconstructions
-                .extend(errors(&batch.images, &redrawn)?);
-        }
-        if set.noise().is_some() {
-            let pairs = batch.scenes.iter().zip(&found);
-            seen.impulses
-                .extend(pairs.map(|(scene, found)| impulses(scene, found)));
-            if redraws && kernels.len() < KERNELS {
-                kernels.extend(redrawn_patches(&model, batch.images.clone(), &found)?);
-            }
-        }
-        let detections = model.label(batch.images.clone(), &found)?;
-        let pairs = batch.truths().into_iter().zip(detections);
-        seen.images.extend(pairs.map(|(truths, mut detections)| {
-            detections.truncate(truths.len());
-            ImageResult { truths, detections }
-        }));
-        first += taken;
+        let evidence = Evidence {
+            images: &self.images,
+            reconstructions: &self.reconstructions,
+            impulses: &self.impulses,
+            kernel_corr: self.kernel_corr,
+        };
+        Evaluation::new(evidence, &config)
     }
-    if let Some(noise) = set.noise() {
-        seen.kernel_corr = kernel_corr(&kernels, &true_kernel(&model, noise));
+}
+
+/// Redrawn patches beside the kernel that Gabor noise repeats.
+#[derive(Default)]
+struct Kernels {
+    redrawn: Vec<Vec<f32>>,
+    truth: Vec<f32>,
+}
+
+impl Kernels {
+    /// Takes the first channel of every redrawn patch.
+    fn add(
+        &mut self,
+        finder: &dyn Finder,
+        images: Tensor<4>,
+        found: &[Vec<Detection>],
+        noise: &GaborNoise,
+    ) -> Result<()> {
+        if self.redrawn.len() >= KERNELS || finder.classes().is_some() {
+            return Ok(());
+        }
+        let Some(patches) = finder.patches(images, found)? else {
+            return Ok(());
+        };
+        let Some(redrawn) = patches.redrawn else {
+            return Ok(());
+        };
+        let [_, channels, height, width] = redrawn.dims();
+        let values = redrawn.try_into_vec_as::<f32>()?;
+        let planes = values.chunks_exact(channels * height * width);
+        let planes = planes.map(|patch| patch[..height * width].to_vec());
+        self.redrawn.extend(planes);
+        self.truth = noise.kernel(f64::from(patches.shown_px), width).pixels;
+        Ok(())
     }
-    Ok(seen)
+
+    fn correlation(&self) -> Option<f64> {
+        kernel_corr(&self.redrawn, &self.truth)
+    }
 }
 
 /// Found impulses of one image, counted.
-fn impulses(scene: &Scene, found: &[ScoredKeypoint]) -> MatchCounts {
-    let truths: Vec<Keypoint> = scene
-        .instances
-        .iter()
-        .map(|instance| {
-            let (x_px, y_px) = instance.bounds.centre_px();
-            Keypoint {
-                x_px,
-                y_px,
-                scale: instance.scale,
-            }
-        })
-        .collect();
-    let found: Vec<Keypoint> = found.iter().map(|found| found.keypoint).collect();
+fn matched_impulses(truths: &[Truth], found: &[Detection]) -> MatchCounts {
+    let centre = |(x_px, y_px): (f32, f32)| Keypoint {
+        x_px,
+        y_px,
+        scale: 1.0,
+    };
+    let truths = truths.iter().map(|truth| centre(truth.bounds.centre_px()));
+    let found = found.iter().map(|found| centre(found.bounds.centre_px()));
+    let (truths, found): (Vec<_>, Vec<_>) = (truths.collect(), found.collect());
     impulse_of(&truths, &found, IMPULSE_RADIUS_PX)
 }
 
-/// The first channel of every redrawn patch.
-fn redrawn_patches(
-    model: &Model,
-    images: Tensor<4>,
-    found: &[Vec<ScoredKeypoint>],
-) -> Result<Vec<Vec<f32>>> {
-    let (_, redrawn) = model.see(images, found)?;
-    let [_, channels, height, width] = redrawn.dims();
-    let values = redrawn.try_into_vec_as::<f32>()?;
-    let patches = values.chunks_exact(channels * height * width);
-    Ok(patches
-        .map(|patch| patch[..height * width].to_vec())
-        .collect())
-}
-
-/// The kernel as a patch would show it.
-fn true_kernel(model: &Model, noise: &GaborNoise) -> Vec<f32> {
-    let geometry = model.config().geometry;
-    let side_px = f64::from(geometry.seen_px());
-    noise.kernel(side_px, geometry.patch_px).pixels
-}
-
 /// The squared error of each image.
-fn errors(images: &Tensor<4>, redrawn: &Tensor<4>) -> Result<Vec<SquaredError>> {
+fn squared_errors(images: &Tensor<4>, redrawn: &Tensor<4>) -> Result<Vec<SquaredError>> {
     let [batch, ..] = images.dims();
     let read = |images: &Tensor<4>| images.clone().try_into_vec_as::<f32>();
     let (images, redrawn) = (read(images)?, read(redrawn)?);
@@ -174,30 +181,4 @@ fn errors(images: &Tensor<4>, redrawn: &Tensor<4>) -> Result<Vec<SquaredError>> 
     pairs
         .map(|(expected, actual)| Ok(SquaredError::between(expected, actual)?))
         .collect()
-}
-
-/// All metrics of some results; intervals where a bootstrap is given.
-pub fn judge(
-    seen: &Seen,
-    classes: usize,
-    instances: usize,
-    bootstrap: Option<Bootstrap>,
-) -> Evaluation {
-    let config = EvaluationConfig {
-        class_count: classes,
-        rule: if seen.labelled {
-            MatchRule::Iou
-        } else {
-            MatchRule::IouUnlabelled
-        },
-        official_k: Some(instances),
-        bootstrap,
-    };
-    let evidence = Evidence {
-        images: &seen.images,
-        reconstructions: &seen.reconstructions,
-        impulses: &seen.impulses,
-        kernel_corr: seen.kernel_corr,
-    };
-    Evaluation::new(evidence, &config)
 }

@@ -1,22 +1,23 @@
-//! A model on disk, evaluated on held-out scenes and recorded.
+//! A model on disk, evaluated on held-out images and recorded.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
 use burn::tensor::Device;
+use mist::finder::Finder;
 use mist::metrics::{Bootstrap, Evaluation};
-use mist::model::TaskNetwork;
-use mist_data::{SceneKind, Split};
+use mist::proposals::Proposals;
+use mist_data::{Dataset, Split};
 
-use super::{Proposals, detect_scenes, judge};
+use super::{ProposalFinder, predict};
 use crate::error::{Error, Result};
+use crate::machine;
 use crate::models::{self, Choice, Origin};
 use crate::observer::Observer;
-use crate::patches::patch_sheet;
 use crate::results::ResultFile;
 use crate::run::directory::RunDirectory;
 use crate::run::metrics_log;
-use crate::{batches, detections, machine};
+use crate::sheets;
 
 /// What to evaluate, on what.
 #[derive(Clone, Debug)]
@@ -25,19 +26,19 @@ pub struct EvaluateOptions {
     pub model: PathBuf,
     /// Which weights of a run.
     pub choice: Choice,
-    /// Scene kind, instead of the one it was trained on.
-    pub scenes: Option<SceneKind>,
+    /// Data set, instead of the one it was trained on.
+    pub dataset: Option<String>,
     /// Which part.
     pub split: Split,
-    /// How many scenes.
+    /// How many images.
     pub count: u64,
-    /// Where keypoints come from.
-    pub proposals: Proposals,
+    /// Takes keypoints from proposals, not from the heatmap.
+    pub proposals: Option<Proposals>,
     /// Where to compute.
     pub device: Device,
-    /// Where MNIST is, instead of the usual places.
+    /// Where data is, instead of the usual places.
     pub data: Option<PathBuf>,
-    /// Draws what is found in the first scenes into this PNG file.
+    /// Draws what is found in the first images into this PNG file.
     pub sheet: Option<PathBuf>,
     /// Writes a result file into this directory; for runs only.
     pub record: Option<PathBuf>,
@@ -52,54 +53,49 @@ pub struct StoredEvaluation {
     pub recorded: Option<PathBuf>,
 }
 
-/// Evaluates a model on held-out scenes.
+/// Evaluates a model on held-out images.
 ///
 /// # Errors
-/// When the model or the scenes cannot be read, or a file cannot be written.
+/// When the model or the images cannot be read, or a file cannot be written.
 pub fn evaluate(
     options: &EvaluateOptions,
     observer: &mut dyn Observer,
 ) -> Result<StoredEvaluation> {
     let device = &options.device;
     let loaded = models::load(&options.model, options.choice, device)?;
-    let kind = match options.scenes {
-        Some(kind) => kind,
-        None => loaded.card.kind()?,
+    let finder: &dyn Finder = match options.proposals {
+        None => loaded.finder.as_ref(),
+        Some(proposals) => &ProposalFinder {
+            model: models::load_model(&options.model, options.choice, device)?,
+            proposals,
+        },
     };
-    let set = batches::open(kind, 0, options.split, options.data.as_deref())?;
+    let name = options.dataset.as_ref().unwrap_or(&loaded.card.dataset);
+    let dataset = mist_data::open(name, 0, options.split, options.data.as_deref())?;
     observer.message(&format!(
-        "{} on {} {} scenes of kind {kind}",
+        "{} on {} images of {}",
         loaded.weights.display(),
         options.count,
-        options.split
+        dataset.name()
     ));
     let begun = Instant::now();
-    let results = detect_scenes(
-        &loaded.model,
-        &set,
-        options.count,
-        options.proposals,
-        device,
-    )?;
+    let predictions = predict(finder, dataset.as_ref(), options.count, device)?;
     let secs_per_image = begun.elapsed().as_secs_f64() / options.count.max(1) as f64;
-    let instances = loaded.card.model.extractor.instances;
-    let bootstrap = Some(Bootstrap::default());
-    let evaluation = judge(&results, set.classes(), instances, bootstrap);
+    let evaluation = predictions.evaluate(Some(Bootstrap::default()));
     if let Some(path) = &options.sheet {
-        let task = &loaded.model.config().task;
-        match task {
-            TaskNetwork::Classifier { .. } => {
-                detections::write_sheet(path, &set, &results.images, task)?;
+        let sheet = match finder.classes() {
+            Some(_) => {
+                let names = &loaded.card.class_names;
+                sheets::detections(dataset.as_ref(), &predictions.images, names)?
             }
-            TaskNetwork::Autoencoder { .. } => {
-                mist_data::write_png(path, &patch_sheet(&loaded.model, &set, device)?)?;
-            }
-        }
+            None => sheets::patches(finder, dataset.as_ref(), device)?,
+        };
+        mist_data::write_png(path, &sheet)?;
     }
     let recorded = match (&options.record, &loaded.origin) {
         (None, _) => None,
         (Some(directory), Origin::Run(run)) => {
-            let mut result = result_of(options, run, &evaluation, kind)?;
+            let mut result = result_of(options, run, &evaluation, dataset.as_ref())?;
             result.secs_per_image = Some(secs_per_image);
             Some(result.save(directory)?)
         }
@@ -118,7 +114,7 @@ fn result_of(
     options: &EvaluateOptions,
     run: &RunDirectory,
     evaluation: &Evaluation,
-    kind: SceneKind,
+    dataset: &dyn Dataset,
 ) -> Result<ResultFile> {
     let recipe = run.recipe()?;
     let environment = run.environment()?;
@@ -126,8 +122,8 @@ fn result_of(
     let last = curve.last();
     Ok(ResultFile {
         experiment: recipe.experiment.clone(),
-        method: recipe.method.name().to_owned(),
-        dataset: format!("{} {}", kind.name(), options.split),
+        method: recipe.method.method().name().to_owned(),
+        dataset: dataset.name(),
         command: format!(
             "{} && mist eval RUN --count {} --record",
             environment.shell_command(),
@@ -141,8 +137,8 @@ fn result_of(
         test_images: options.count,
         secs_per_image: None,
         peak_memory_mb: machine::peak_memory_mb(),
-        metrics: evaluation.metrics,
-        intervals: evaluation.intervals,
+        metrics: evaluation.metrics.clone(),
+        intervals: evaluation.intervals.clone(),
         curve,
         config: serde_json::to_value(&recipe)?,
     })

@@ -6,22 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mist::device::Compute;
-use mist::model::TaskNetwork;
 use mist_data::Split;
 
 use page::Page;
 
 use crate::error::{AtPath, Result};
-use crate::evaluation::Proposals;
+use crate::evaluation::predict;
 use crate::models::{self, Choice};
-use crate::patches::patch_sheet;
 use crate::recipe::Recipe;
 use crate::run::directory::RunDirectory;
 use crate::run::metrics_log::{self, Line};
 use crate::run::whole_file;
-use crate::{batches, detections, evaluation, figures};
+use crate::{figures, sheets};
 
-/// Held-out scenes that are shown.
+/// Held-out images that are shown.
 const SHOWN: u64 = 12;
 
 /// Which run, and where the page goes.
@@ -31,7 +29,7 @@ pub struct ReportOptions {
     pub run: PathBuf,
     /// The page, instead of `report.html` in the run.
     pub out: Option<PathBuf>,
-    /// Where MNIST is, instead of the usual places.
+    /// Where data is, instead of the usual places.
     pub data: Option<PathBuf>,
 }
 
@@ -64,46 +62,45 @@ fn summary(page: &mut Page, recipe: &Recipe, lines: &[Line]) {
     let step = last.map_or(0, |line| line.step);
     let minutes = last.map_or(0.0, |line| line.secs / 60.0);
     page.paragraph(&format!(
-        "{} on scenes of kind {}, seed {}: {step} of {} steps of {} images in {minutes:.1} minutes.",
+        "{} on the data set {}, seed {}: {step} of {} steps of {} images in {minutes:.1} minutes.",
         recipe.method.name(),
-        recipe.scenes,
+        recipe.dataset,
         recipe.seed,
         recipe.steps,
         recipe.batch
     ));
-    if let Some(found) = lines.iter().rev().find_map(|line| line.validation) {
-        page.heading("Last look at held-out scenes");
+    let last = lines.iter().rev().find_map(|line| line.validation.as_ref());
+    if let Some(metrics) = last {
+        page.heading("Last evaluation on held-out images");
         page.table(
-            found
-                .entries()
+            metrics
+                .iter()
                 .map(|(name, value)| (name, format!("{value:.4}"))),
         );
     }
 }
 
-/// Detections on held-out scenes, and each patch with what the task network makes of it.
+/// Detections on held-out images, and each patch with what the task network makes of it.
 fn found(page: &mut Page, run: &RunDirectory, data: Option<&Path>) -> Result<()> {
     let device = Compute::Cpu.device()?;
     let loaded = models::load(run.root(), Choice::Best, &device)?;
-    let kind = run.recipe()?.kind()?;
-    let set = batches::open(kind, 0, Split::Valid, data)?;
-    let seen = evaluation::detect_scenes(&loaded.model, &set, SHOWN, Proposals::Heatmap, &device)?;
-    let directory = tempfile::tempdir().at("create a directory in", &std::env::temp_dir())?;
-    let sheet = directory.path().join("sheet.png");
-    let task = &loaded.model.config().task;
-    detections::write_sheet(&sheet, &set, &seen.images, task)?;
-    page.heading("Found in held-out scenes");
-    page.png(&read(&sheet)?, "what is found");
-    let patches = directory.path().join("patches.png");
-    mist_data::write_png(&patches, &patch_sheet(&loaded.model, &set, &device)?)?;
-    page.heading("Patches");
-    let caption = match task {
-        TaskNetwork::Classifier { .. } => "image, boxes, and the patches below",
-        TaskNetwork::Autoencoder { .. } => {
-            "image, boxes and the image redrawn; below, each patch and what becomes of it"
-        }
+    let finder = loaded.finder.as_ref();
+    let dataset = mist_data::open(&loaded.card.dataset, 0, Split::Valid, data)?;
+    let predictions = predict(finder, dataset.as_ref(), SHOWN, &device)?;
+    let names = match finder.classes() {
+        Some(_) => loaded.card.class_names.as_slice(),
+        None => &[],
     };
-    page.png(&read(&patches)?, caption);
+    let sheet = sheets::detections(dataset.as_ref(), &predictions.images, names)?;
+    page.heading("Found in held-out images");
+    page.png(&mist_data::encode_png(&sheet)?, "what is found");
+    let patches = sheets::patches(finder, dataset.as_ref(), &device)?;
+    page.heading("Patches");
+    let caption = match finder.classes() {
+        Some(_) => "image, boxes, and the patches below",
+        None => "image, boxes and the image redrawn; below, each patch and what becomes of it",
+    };
+    page.png(&mist_data::encode_png(&patches)?, caption);
     Ok(())
 }
 
@@ -122,9 +119,7 @@ fn pictures(page: &mut Page, run: &RunDirectory) -> Result<()> {
     page.heading("While training");
     for (_, path) in shown {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let caption =
-            format!("{name}: image, heatmap, target, boxes before and after the keypoint stage");
-        page.png(&read(path)?, &caption);
+        page.png(&read(path)?, &name);
     }
     Ok(())
 }

@@ -10,6 +10,8 @@ use crate::error::{AtPath, Error, Result};
 
 const MAGIC: &[u8; 8] = b"MISTCKP1";
 const DIGEST_LEN: usize = 32;
+/// A kill between the renames of `save` leaves the newest under its first name.
+const NEXT: &str = "next.ckpt";
 const LAST: &str = "last.ckpt";
 const PREVIOUS: &str = "previous.ckpt";
 
@@ -25,12 +27,18 @@ impl Checkpoints {
         Self { directory }
     }
 
+    /// Whether there is one to resume from.
+    pub fn exist(&self) -> bool {
+        let names = [NEXT, LAST, PREVIOUS];
+        names.iter().any(|name| self.directory.join(name).is_file())
+    }
+
     /// Saves a state; the one before stays until this one is safe.
     ///
     /// # Errors
     /// When the disk is full or not writable.
     pub fn save(&self, state: &[u8]) -> Result<()> {
-        let aside = self.directory.join("next.ckpt");
+        let aside = self.directory.join(NEXT);
         whole_file::write(&aside, &sealed(state))?;
         let last = self.directory.join(LAST);
         let rename = |from: &Path, to: &Path| fs::rename(from, to).at("write", to);
@@ -47,8 +55,7 @@ impl Checkpoints {
     /// When checkpoints are there and none is whole.
     pub fn load(&self, mut warn: impl FnMut(String)) -> Result<Option<(Vec<u8>, PathBuf)>> {
         let mut damaged = Vec::new();
-        // A kill between the renames of `save` leaves the newest under its first name.
-        for name in ["next.ckpt", LAST, PREVIOUS] {
+        for name in [NEXT, LAST, PREVIOUS] {
             let path = self.directory.join(name);
             if !path.exists() {
                 continue;
@@ -149,7 +156,7 @@ mod tests {
         let (directory, checkpoints) = checkpoints();
         checkpoints.save(b"one").unwrap();
         let at = |name: &str| directory.path().join(name);
-        fs::write(at("next.ckpt"), sealed(b"two")).unwrap();
+        fs::write(at(NEXT), sealed(b"two")).unwrap();
         assert_eq!(newest(&checkpoints), b"two");
         fs::rename(at(LAST), at(PREVIOUS)).unwrap();
         assert_eq!(newest(&checkpoints), b"two");

@@ -4,6 +4,7 @@ use mist_kernels::network::{Network, Shape};
 
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
+use mist_data::ImageSize;
 
 const MEGABYTE: f64 = 1024.0 * 1024.0;
 /// The program itself, its data and the optimisers' work.
@@ -13,8 +14,8 @@ const BASE_MB: f64 = 200.0;
 ///
 /// # Errors
 /// When it does.
-pub fn check(recipe: &Recipe, canvas_px: usize) -> Result<()> {
-    let needed = needed_mb(recipe, canvas_px)?;
+pub fn check(recipe: &Recipe, size: ImageSize) -> Result<()> {
+    let needed = needed_mb(recipe, size)?;
     match available_mb() {
         Some(available) if needed > available => Err(Error::Usage(format!(
             "this training needs about {needed:.0} MB of memory and {available:.0} MB are free; a smaller \
@@ -26,21 +27,22 @@ pub fn check(recipe: &Recipe, canvas_px: usize) -> Result<()> {
 }
 
 /// What the tapes of both networks hold at once, generously.
-fn needed_mb(recipe: &Recipe, canvas_px: usize) -> Result<f64> {
+fn needed_mb(recipe: &Recipe, size: ImageSize) -> Result<f64> {
     let model = &recipe.model;
     let channels = model.image_channels();
-    let values = |network: &Network, channels, side: usize| -> Result<f64> {
-        let shapes = network.shapes(Shape::new(channels, side, side))?;
+    let values = |network: &Network, height_px: usize, width_px: usize| -> Result<f64> {
+        let shapes = network.shapes(Shape::new(channels, height_px, width_px))?;
         // A residual block keeps about five maps of its size, counted as one in the description.
         Ok(shapes.iter().map(|shape| shape.len() as f64).sum::<f64>() * 5.0)
     };
-    let side = |scale: &f32| (canvas_px as f32 / scale).round().max(1.0) as usize;
     let mut detector = 0.0;
     for scale in model.scales.values() {
-        detector += values(&model.detector.network()?, channels, side(scale))?;
+        let scaled = |side_px: usize| (side_px as f32 / scale).round().max(1.0) as usize;
+        let (height_px, width_px) = (scaled(size.height_px), scaled(size.width_px));
+        detector += values(&model.detector.network()?, height_px, width_px)?;
     }
-    let patch = model.geometry.patch_px;
-    let task = values(&model.task.network()?, channels, patch)?;
+    let patch_px = model.geometry.patch_px;
+    let task = values(&model.task.network()?, patch_px, patch_px)?;
     let per_image = detector + task * model.extractor.instances as f64;
     Ok(BASE_MB + per_image * recipe.batch as f64 * 4.0 / MEGABYTE)
 }

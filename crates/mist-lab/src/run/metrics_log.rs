@@ -4,26 +4,25 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use mist::metrics::MetricSet;
+use mist::measurements::Measurements;
 use serde::{Deserialize, Serialize};
 
 use super::whole_file;
 use crate::error::{AtPath, Result};
 
 /// One line.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// Steps done.
     pub step: u64,
     /// Seconds of training so far, over all parts of a resumed run.
     pub secs: f64,
-    /// Mean task loss since the line before.
-    pub task_loss: f64,
-    /// Mean heatmap loss since the line before.
-    pub heatmap_loss: f64,
-    /// Metrics on held-out scenes, on the lines that have them.
+    /// Metrics on held-out images, on the lines that have them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub validation: Option<MetricSet<f64>>,
+    pub validation: Option<Measurements>,
+    /// Means of the losses and whatever else the method measures, since the line before.
+    #[serde(flatten)]
+    pub measurements: Measurements,
 }
 
 /// The file, open at its end.
@@ -91,9 +90,10 @@ mod tests {
         let line = |step| Line {
             step,
             secs: 0.5,
-            task_loss: 0.1,
-            heatmap_loss: 0.2,
             validation: None,
+            measurements: Measurements::new()
+                .with("task_loss", 0.1)
+                .with("heatmap_loss", 0.2),
         };
         let (mut log, kept) = MetricsLog::open(&path, 0).unwrap();
         assert!(kept.is_empty());

@@ -5,6 +5,5 @@ pub mod directory;
 pub mod event_log;
 pub mod memory;
 pub mod metrics_log;
-pub mod sample_sheet;
 pub mod tensorboard;
 pub mod whole_file;

@@ -69,8 +69,8 @@ impl Unit {
 }
 
 impl Table {
-    /// Whether it belongs to the paper's tables or beside them.
-    pub fn is_of_the_paper(&self) -> bool {
+    /// Whether `tables` and `all` show it: every table but the ablations.
+    pub fn is_reproduced(&self) -> bool {
         self.name != "ablations"
     }
 
@@ -160,10 +160,10 @@ fn mean_of(metric: &str, unit: Unit, results: &[&ResultFile]) -> String {
     let values: Vec<(f64, f64)> = results
         .iter()
         .filter_map(|result| {
-            let (_, value) = result.metrics.entries().find(|(name, _)| *name == metric)?;
-            let interval = result.intervals.entries().find(|(name, _)| *name == metric);
-            let half = interval.map_or(0.0, |(_, interval)| (interval.high - interval.low) / 2.0);
-            Some((*value, half))
+            let value = result.metrics.get(metric)?;
+            let interval = result.intervals.get(metric);
+            let half = interval.map_or(0.0, |interval| (interval.high - interval.low) / 2.0);
+            Some((value, half))
         })
         .collect();
     if values.is_empty() {

@@ -1,4 +1,19 @@
-//! Images as the networks see them.
+//! Images as the networks see them, and image files.
+
+mod contrast;
+mod formats;
+mod jpeg;
+mod limits;
+mod png;
+mod read;
+mod samples;
+mod tiff;
+
+pub use formats::has_image_extension;
+pub use limits::DecodeLimits;
+pub(crate) use png::encode_png;
+pub use png::write_png;
+pub use read::read_image;
 
 /// A planar image: channel, then row, then column, with values in `[0, 1]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +28,24 @@ pub struct Image {
     pub pixels: Vec<f32>,
 }
 
+/// Width and height of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ImageSize {
+    /// Columns.
+    pub width_px: usize,
+    /// Rows.
+    pub height_px: usize,
+}
+
 impl Image {
+    /// Width and height.
+    pub fn size(&self) -> ImageSize {
+        ImageSize {
+            width_px: self.width_px,
+            height_px: self.height_px,
+        }
+    }
+
     /// An image with the same value everywhere.
     pub fn filled(width_px: usize, height_px: usize, channels: usize, value: f32) -> Self {
         Self {
