@@ -30,6 +30,7 @@ pub enum TaskNetwork {
     /// Reads a class from each patch.
     Classifier {
         /// The convolutional part.
+        #[serde(default)]
         encoder: EncoderConfig,
         /// Number of classes.
         classes: usize,
@@ -37,6 +38,7 @@ pub enum TaskNetwork {
     /// Redraws each patch.
     Autoencoder {
         /// The encoder; the decoder mirrors it.
+        #[serde(default)]
         encoder: EncoderConfig,
         /// What it may draw.
         #[serde(default)]
@@ -65,7 +67,7 @@ impl TaskNetwork {
     }
 }
 
-/// Everything about a model but its weights.
+/// Everything about a model but its weights. What a file leaves out is as in [`ModelConfig::paper`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
@@ -73,20 +75,39 @@ pub struct ModelConfig {
     #[serde(default)]
     pub background: f32,
     /// Scale levels of H.
+    #[serde(default)]
     pub scales: ScaleLevels,
     /// Network of H.
+    #[serde(default)]
     pub detector: DetectorConfig,
     /// Softmax of H.
+    #[serde(default)]
     pub softmax: LocalSoftmax,
     /// E_K.
+    #[serde(default)]
     pub extractor: Extractor,
     /// S.
+    #[serde(default)]
     pub geometry: PatchGeometry,
     /// T.
     pub task: TaskNetwork,
 }
 
 impl ModelConfig {
+    /// The paper's model of gray images with some task network; numbers that the paper does not give are the released
+    /// code's. It gives neither the number of scales nor their values, and the released code has one.
+    pub fn paper(task: TaskNetwork) -> Self {
+        Self {
+            background: 0.0,
+            scales: ScaleLevels::default(),
+            detector: DetectorConfig::default(),
+            softmax: LocalSoftmax::default(),
+            extractor: Extractor::default(),
+            geometry: PatchGeometry::default(),
+            task,
+        }
+    }
+
     /// The released code's MNIST model.
     pub fn official() -> Self {
         Self {
@@ -445,4 +466,29 @@ fn most_probable(probabilities: &[f32]) -> usize {
             .then(b.cmp(&a))
     });
     best.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_leaves_out_is_as_in_the_paper() {
+        let file = r#"{ "task": { "classifier": { "classes": 10 } } }"#;
+        let config: ModelConfig = serde_json::from_str(file).unwrap();
+        let task = TaskNetwork::Classifier {
+            encoder: EncoderConfig::paper(1),
+            classes: 10,
+        };
+        assert_eq!(config, ModelConfig::paper(task));
+        config.check().unwrap();
+        let file = r#"{ "softmax": { "strength": 5.0 }, "task": { "autoencoder": {} } }"#;
+        let config: ModelConfig = serde_json::from_str(file).unwrap();
+        let softmax = LocalSoftmax {
+            strength: 5.0,
+            ..LocalSoftmax::paper()
+        };
+        assert_eq!((config.softmax, config.background), (softmax, 0.0));
+        assert!(serde_json::from_str::<ModelConfig>("{}").is_err());
+    }
 }

@@ -33,9 +33,9 @@ pub struct ScoredKeypoint {
     pub score: f32,
 }
 
-/// Settings of E_K.
+/// Settings of E_K; the default is [`Extractor::new`] of 9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Extractor {
     /// K, the number of keypoints per image.
     pub instances: usize,
@@ -43,15 +43,15 @@ pub struct Extractor {
     pub nms_window_px: usize,
     /// Side of the window, odd, over which responses are summed before maxima are looked for: a detector that is sure of
     /// an object but not of its exact pixel spreads its response. 1 is the paper's.
-    #[serde(default = "one")]
     pub mass_window_px: usize,
     /// What the suppression window means.
-    #[serde(default)]
     pub suppression: Suppression,
 }
 
-fn one() -> usize {
-    1
+impl Default for Extractor {
+    fn default() -> Self {
+        Self::new(9)
+    }
 }
 
 impl Extractor {

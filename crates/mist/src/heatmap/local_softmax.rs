@@ -32,8 +32,10 @@ pub enum WindowBorder {
 }
 
 /// `exp(strength * h) / (window sum of exp(strength * h) + epsilon)`, each map on its own.
+///
+/// The default is the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct LocalSoftmax {
     /// Side of the window, odd.
     pub window_px: usize,
@@ -43,6 +45,12 @@ pub struct LocalSoftmax {
     pub shift: WindowShift,
     /// Windows at the border.
     pub border: WindowBorder,
+}
+
+impl Default for LocalSoftmax {
+    fn default() -> Self {
+        Self::paper()
+    }
 }
 
 impl LocalSoftmax {

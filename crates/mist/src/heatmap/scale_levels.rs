@@ -10,10 +10,16 @@ use crate::Error;
 const MAX_LEVELS: usize = 32;
 const SCALES: RangeInclusive<f32> = 0.015_625..=64.0;
 
-/// Ascending, positive scale values, one per channel of the heatmap.
+/// Ascending, positive scale values, one per channel of the heatmap; the default is [`ScaleLevels::single`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<f32>", into = "Vec<f32>")]
 pub struct ScaleLevels(Vec<f32>);
+
+impl Default for ScaleLevels {
+    fn default() -> Self {
+        Self::single()
+    }
+}
 
 impl ScaleLevels {
     /// Levels from their values.

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::BlockStyle;
 
 /// A fully convolutional network that scores every pixel; its output has the input's size.
+///
+/// The default is the paper's for gray images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct DetectorConfig {
     /// Channels of the image.
     pub in_channels: usize,
@@ -17,6 +19,12 @@ pub struct DetectorConfig {
     pub blocks: usize,
     /// Style of the blocks; the official one also normalises the input and mirrors its border.
     pub style: BlockStyle,
+}
+
+impl Default for DetectorConfig {
+    fn default() -> Self {
+        Self::paper(1)
+    }
 }
 
 impl DetectorConfig {

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::BlockStyle;
 
 /// Levels of residual blocks with a 2x2 max-pool after each, and a last stage on the pooled map.
+///
+/// The default is the paper's for gray patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct EncoderConfig {
     /// Channels of the patch.
     pub in_channels: usize,
@@ -22,8 +24,14 @@ pub struct EncoderConfig {
     pub style: BlockStyle,
     /// Channels of the code, instead of as many as the last level has: few of them leave room for little more than
     /// one shape and its weight.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code_channels: Option<usize>,
+}
+
+impl Default for EncoderConfig {
+    fn default() -> Self {
+        Self::paper(1)
+    }
 }
 
 impl EncoderConfig {

@@ -25,9 +25,9 @@ use crate::settings::{Bounds, finite};
 const MAX_PATCH_PX: usize = 1024;
 const MAX_BOX_PX: f32 = 65_536.0;
 
-/// Sizes that S and S^-1 need beside their tensors.
+/// Sizes that S and S^-1 need beside their tensors; the default is [`PatchGeometry::mnist`].
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct PatchGeometry {
     /// Side of the box at scale 1, in pixels of the image.
     pub base_box_px: f32,
@@ -35,8 +35,13 @@ pub struct PatchGeometry {
     pub patch_px: usize,
     /// Margin around the box that a patch shows too, on each side, in pixels of the image at scale 1: a box that is a
     /// little off does not cut its object.
-    #[serde(default)]
     pub context_px: f32,
+}
+
+impl Default for PatchGeometry {
+    fn default() -> Self {
+        Self::mnist()
+    }
 }
 
 impl PatchGeometry {
