@@ -9,7 +9,7 @@
 //! - [`SceneKind`] names the scene families; [`SceneSet`] draws them; [`render_range`] draws many.
 //! - [`Digits`] holds MNIST, found by [`locate`] and downloaded by [`fetch_mnist`].
 //! - [`read_image`] reads image files of many formats, [`write_png`] writes them.
-//! - [`generate`] writes a set as PNG files with COCO annotations; [`contact_sheet`] shows scenes.
+//! - [`generate`] writes a set as PNG files with COCO annotations.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,6 @@ mod mnist;
 mod random;
 mod scene;
 mod set;
-mod sheet;
 mod split;
 mod staging;
 
@@ -46,5 +45,4 @@ pub use mnist::{
 };
 pub use scene::{Instance, Scene};
 pub use set::{InstanceCount, SceneSet, render_range};
-pub use sheet::{Captions, contact_sheet, digit_dots};
 pub use split::Split;
