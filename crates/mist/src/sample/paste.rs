@@ -46,7 +46,7 @@ pub fn paste(
     Ok(fused::run(patches, keypoints, Direction::Paste, sizes))
 }
 
-/// [`paste`] by matrix products of burn: what the fused kernels are held against, and the way on other devices and in
+/// [`paste`] by matrix products of burn: the reference of the fused kernels, used on other devices and in
 /// f64. Shapes and errors are the same.
 ///
 /// # Errors

@@ -48,7 +48,7 @@ pub fn sample(
     Ok(fused::run(images, keypoints, Direction::Sample, sizes))
 }
 
-/// [`sample`] by matrix products of burn: what the fused kernels are held against, and the way on other devices and in
+/// [`sample`] by matrix products of burn: the reference of the fused kernels, used on other devices and in
 /// f64. Shapes and errors are the same.
 ///
 /// # Errors
