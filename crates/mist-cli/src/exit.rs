@@ -95,6 +95,7 @@ fn classify(error: &anyhow::Error) -> Failure {
     match data {
         Some(DataError::Request(RequestError::MnistNotFound { .. })) => Failure::Input,
         Some(DataError::Request(_)) => Failure::Usage,
+        Some(DataError::Cancelled(_)) => Failure::Signal(signal_hook::consts::SIGINT),
         Some(DataError::Input(_) | DataError::System(_)) => Failure::Input,
         Some(_) => Failure::Failed,
         None if error.chain().any(is_weights_error) => Failure::Input,

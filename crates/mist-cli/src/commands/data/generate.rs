@@ -7,6 +7,7 @@ use mist_data::{IfExists, generate};
 
 use crate::cli::Scenes;
 use crate::commands::Say;
+use crate::run::signals::Signals;
 use crate::stdout;
 
 /// Writes the scenes and prints the directory.
@@ -17,7 +18,8 @@ pub fn run(scenes: &Scenes, out: &Path, count: u64, overwrite: bool, say: Say) -
     } else {
         IfExists::Refuse
     };
-    let written = generate(&set, count, out, if_exists)?;
+    let signals = Signals::listen()?;
+    let written = generate(&set, count, out, if_exists, &|| signals.seen().is_some())?;
     say.line(format_args!(
         "wrote {} scenes with {} boxes",
         written.images, written.instances
