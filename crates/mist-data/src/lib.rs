@@ -1,4 +1,4 @@
-//! Scenes and datasets for MIST.
+//! Scenes, data sets and image files for MIST.
 //!
 //! Every scene of section 4 of the paper ("Results and evaluation") is a pure function of
 //! its kind, a seed, a split and an index: [`SceneSet::scene`] returns the same bytes on each run,
@@ -10,6 +10,8 @@
 //! - [`Digits`] holds MNIST, found by [`locate`] and downloaded by [`fetch_mnist`].
 //! - [`read_image`] reads image files of many formats, [`write_png`] writes them.
 //! - [`generate`] writes a set as PNG files with COCO annotations.
+
+#![forbid(unsafe_code)]
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +27,6 @@ mod image;
 mod kind;
 mod layout;
 mod mnist;
-
 mod random;
 mod scene;
 mod set;
@@ -36,7 +37,9 @@ pub use self::image::{
     DecodeLimits, Image, ImageSize, encode_png, has_image_extension, read_image, write_png,
 };
 pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, load_range};
-pub use error::{Attempt, Error, FetchError, InputError, RequestError, Result, SystemError};
+pub use error::{
+    Attempt, Cancelled, Error, FetchError, InputError, RequestError, Result, SystemError,
+};
 pub use gabor::GaborNoise;
 pub use generate::{Generated, IfExists, generate};
 pub use kind::{SceneKind, UnknownKind};
