@@ -32,6 +32,9 @@ pub enum Command {
     /// List, fetch, generate and show data.
     #[command(subcommand)]
     Data(Data),
+    /// List the built-in recipes, and show what a recipe says.
+    #[command(subcommand)]
+    Recipe(Recipe),
     /// Train a recipe.
     Train(Train),
     /// Evaluate a trained model on held-out images.
@@ -145,6 +148,20 @@ pub struct DataPlace {
     /// Look for data here only, instead of $MIST_DATA and the user's cache.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub data: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Recipe {
+    /// List the built-in recipes: name, data set, method and steps, tab-separated.
+    List,
+    /// Print a recipe with all its settings as TOML, and where each of them comes from.
+    Show {
+        /// A built-in recipe, such as mnist-hard-classify, or a TOML file.
+        recipe: String,
+        /// Change one setting of the recipe; may be given often.
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        settings: Vec<String>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{AtPath, Context, Error, Result};
 use crate::methods::MethodConfig;
+use crate::recipe;
 use crate::run::directory::RunDirectory;
 use crate::run::whole_file;
 
@@ -32,6 +33,32 @@ pub struct ModelCard {
     pub class_names: Vec<String>,
     /// Everything about the model but its weights.
     pub model: ModelConfig,
+}
+
+impl ModelCard {
+    /// Reads a `config.json`, of today's form or the one before.
+    ///
+    /// # Errors
+    /// When it is not the JSON of a model, or a setting is out of range.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let invalid = |error: serde_json::Error| Error::Usage(error.to_string());
+        let json = recipe::legacy_card(serde_json::from_str(text).map_err(invalid)?)?;
+        let card: Self = serde_json::from_value(json).map_err(invalid)?;
+        card.check()?;
+        Ok(card)
+    }
+
+    fn check(&self) -> Result<()> {
+        recipe::check_experiment(&self.experiment)?;
+        self.model.check().context("`model`")?;
+        let names = self.class_names.len();
+        match self.model.task.classes() {
+            Some(classes) if classes != names => Err(Error::Usage(format!(
+                "`class_names` has {names} names, the classifier {classes} classes"
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn lifted() -> String {
@@ -113,7 +140,7 @@ fn find(path: &Path, choice: Choice) -> Result<(ModelCard, PathBuf, Origin)> {
     if path.join(CONFIG).is_file() {
         let config = path.join(CONFIG);
         let text = fs::read_to_string(&config).at("read", &config)?;
-        let card = serde_json::from_str(&text).map_err(|error| Error::input(&config, error))?;
+        let card = ModelCard::from_json(&text).map_err(|error| Error::input(&config, error))?;
         Ok((card, path.join(WEIGHTS), Origin::Directory))
     } else {
         let run = RunDirectory::open(path)?;
