@@ -25,8 +25,9 @@ impl Console {
     pub fn line(&self, text: impl Display) {
         match &self.bar {
             _ if self.quiet => {}
-            Some(bar) => bar.println(text.to_string()),
-            None => print_line(format_args!("{text}")),
+            // A bar without a terminal swallows lines.
+            Some(bar) if !bar.is_hidden() => bar.println(text.to_string()),
+            _ => print_line(format_args!("{text}")),
         }
     }
 }
@@ -46,6 +47,7 @@ impl Observer for Console {
         }
         let target = ProgressDrawTarget::stderr();
         let mut bar = ProgressBar::with_draw_target(Some(steps), target).with_position(step);
+        // A bar of the default style does as well.
         if let Ok(style) = ProgressStyle::with_template(BAR) {
             bar = bar.with_style(style);
         }
@@ -61,8 +63,6 @@ impl Observer for Console {
     }
 
     fn validated(&mut self, step: u64, metrics: &MetricSet<f64>) {
-        let percent =
-            |value: Option<f64>| value.map_or("-".into(), |v| format!("{:.1} %", v * 100.0));
         let task = match metrics.rmse {
             Some(rmse) => format!("RMSE {rmse:.4}"),
             None => format!(
@@ -82,6 +82,11 @@ impl Observer for Console {
             bar.finish_and_clear();
         }
     }
+}
+
+/// A share in percent, or a dash for what was not measured.
+pub fn percent(share: Option<f64>) -> String {
+    share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
 /// Prints one line.

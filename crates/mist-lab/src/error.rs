@@ -122,7 +122,8 @@ fn fault_of_model(error: &mist::Error) -> Fault {
         | E::UnknownTensor { .. }
         | E::TensorShape { .. }
         | E::NonFiniteTensor { .. }
-        | E::NonFiniteHeatmap { .. } => Fault::Input,
+        | E::NonFiniteHeatmap { .. }
+        | E::NonFiniteOutput { .. } => Fault::Input,
         E::Read(_) | E::Executor(_) => Fault::Failed,
         _ => Fault::Usage,
     }

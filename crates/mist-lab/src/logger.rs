@@ -10,8 +10,10 @@ use mist::model::ModelConfig;
 use mist_data::Scene;
 
 use crate::error::{AtPath, Result};
+use crate::observer::Observer;
 use crate::run::directory::RunDirectory;
 use crate::run::metrics_log::{Line, MetricsLog};
+use crate::run::regular_file;
 use crate::run::sample_sheet::{SamplePanel, sample_sheet};
 use crate::run::tensorboard::EventFile;
 
@@ -41,16 +43,23 @@ pub struct Logger {
 
 impl Logger {
     /// Goes on after `start` steps; what was logged later is dropped.
-    pub fn open(run: &RunDirectory, start: u64) -> Result<Self> {
-        let (log, lines) = MetricsLog::open(&run.metrics(), start)?;
+    pub fn open(run: &RunDirectory, start: u64, observer: &mut dyn Observer) -> Result<Self> {
+        let (log, curve) = MetricsLog::open(&run.metrics(), start)?;
+        let lines = curve.into_lines(&run.metrics(), observer);
         let mut events = open_events(run)?;
         for line in &lines {
             write_scalars(&mut events, line)?;
         }
         for step in 1..=start {
             let picture = picture(run, step);
-            if picture.is_file() {
-                write_picture(&mut events, step, &picture)?;
+            if !picture.exists() {
+                continue;
+            }
+            match read_picture(&picture) {
+                Ok(picture) => write_picture(&mut events, step, &picture)?,
+                Err(error) => {
+                    observer.warning(&format!("a picture is left out of TensorBoard: {error}"));
+                }
             }
         }
         Ok(Self {
@@ -145,7 +154,7 @@ impl Logger {
         let sheet = sample_sheet(&panels, width, height, ZOOM);
         let path = picture(&self.run, done);
         mist_data::write_png(&path, &sheet)?;
-        write_picture(&mut self.events, done, &path)
+        write_picture(&mut self.events, done, &read_picture(&path)?)
     }
 }
 
@@ -170,11 +179,30 @@ fn picture(run: &RunDirectory, step: u64) -> PathBuf {
     run.samples().join(format!("step-{step:07}.png"))
 }
 
-fn write_picture(events: &mut EventFile, step: u64, path: &Path) -> Result<()> {
+/// A PNG file and its size.
+struct Picture {
+    png: Vec<u8>,
+    width_px: usize,
+    height_px: usize,
+}
+
+fn read_picture(path: &Path) -> Result<Picture> {
+    let png = regular_file::read(path)?;
     let image = mist_data::read_png(path)?;
-    let png = std::fs::read(path).at("read", path)?;
-    let (width_px, height_px) = (image.width_px, image.height_px);
-    let written = events.image_png("sample", step, now(), width_px, height_px, &png);
+    Ok(Picture {
+        png,
+        width_px: image.width_px,
+        height_px: image.height_px,
+    })
+}
+
+fn write_picture(events: &mut EventFile, step: u64, picture: &Picture) -> Result<()> {
+    let Picture {
+        png,
+        width_px,
+        height_px,
+    } = picture;
+    let written = events.image_png("sample", step, now(), *width_px, *height_px, png);
     written.at("write", events.path())
 }
 

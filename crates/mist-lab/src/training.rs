@@ -63,8 +63,9 @@ struct Training<'a> {
 /// Refuses a recipe that cannot be trained here, before anything is written.
 ///
 /// # Errors
-/// When its data is missing, its settings do not fit the data, or memory is too small.
+/// When a setting is out of range, its data is missing, its settings do not fit the data, or memory is too small.
 pub fn check(recipe: &Recipe, data: Option<&Path>) -> Result<()> {
+    recipe.check()?;
     let scenes = batches::open(recipe.kind()?, recipe.seed, Split::Train, data)?;
     memory::check(recipe, scenes.canvas_px())?;
     if let TaskNetwork::Classifier { classes, .. } = recipe.model.task
@@ -121,14 +122,20 @@ pub fn train(
     options: &TrainOptions,
     observer: &mut dyn Observer,
 ) -> Result<End> {
+    let _lock = run.lock(observer)?;
     let recipe = run.recipe()?;
     let data = options.data.as_deref();
     check(&recipe, data)?;
     let open = |split, seed| batches::open(recipe.kind()?, seed, split, data);
     let scenes = open(Split::Train, recipe.seed)?;
     let held_out = open(Split::Valid, 0)?;
-    let checkpoints = run.checkpoint_directory();
-    whole_file::remove_leftovers(&checkpoints).at("read", &checkpoints)?;
+    for directory in [
+        run.root().to_owned(),
+        run.checkpoint_directory(),
+        run.weights(),
+    ] {
+        whole_file::remove_leftovers(&directory).at("clean up", &directory)?;
+    }
     let tracked = options.device.clone().autodiff();
     let saved = run
         .checkpoints()
@@ -150,7 +157,11 @@ pub fn train(
         Event::Resumed
     };
     run.event_log().write(event, start)?;
-    let logger = Logger::open(run, start)?;
+    observer.message(&match start {
+        0 => "no checkpoint yet: training starts from step 0".to_owned(),
+        _ => format!("training goes on after step {start}"),
+    });
+    let logger = Logger::open(run, start, observer)?;
     observer.training_started(start, recipe.steps);
     let training = Training {
         run: run.clone(),
@@ -174,12 +185,7 @@ impl Training<'_> {
             self.save_last_weights()?;
         }
         for done in start..self.recipe.steps {
-            let (taken, batch) = self.step(done).inspect_err(|error| {
-                if let Error::Diverged(_) = error {
-                    // The error itself matters more than a line about it.
-                    let _ = self.run.event_log().write(Event::Diverged, done);
-                }
-            })?;
+            let (taken, batch) = self.step(done)?;
             let done = done + 1;
             let last = done == self.recipe.steps;
             self.count(done, &taken);
@@ -188,7 +194,7 @@ impl Training<'_> {
                     .draw(done, &taken, &batch.scenes, &self.recipe.model)?;
             }
             let validation = if done % every.validation == 0 || last {
-                Some(self.validate()?)
+                Some(self.validate(done)?)
             } else {
                 None
             };
@@ -269,25 +275,18 @@ impl Training<'_> {
             Ok(taken) if taken.task_loss.is_finite() && taken.heatmap_loss.is_finite() => {
                 Ok((taken, batch))
             }
-            Ok(taken) => Err(Error::Diverged(format!(
-                "the loss is not finite at step {} ({range}): task {}, heatmap {}; the last good checkpoint is kept, \
-                 lower learning rates may help",
-                done + 1,
-                taken.task_loss,
-                taken.heatmap_loss
-            ))),
-            Err(mist::Error::NonFiniteHeatmap { image }) => Err(Error::Diverged(format!(
-                "the heatmap of scene {} is not finite at step {} ({range}); the last good checkpoint is kept, lower \
-                 learning rates may help",
-                first + image as u64,
-                done + 1
-            ))),
-            Err(error) => Err(error.into()),
+            Ok(taken) => {
+                let (task, heatmap) = (taken.task_loss, taken.heatmap_loss);
+                let what =
+                    format!("the loss is not finite ({range}): task {task}, heatmap {heatmap}");
+                Err(self.diverged(done + 1, &what))
+            }
+            Err(error) => Err(self.failed(done + 1, &range, error.into())),
         }
     }
 
     /// A look at held-out scenes; the best model so far is kept.
-    fn validate(&mut self) -> Result<MetricSet<f64>> {
+    fn validate(&mut self, done: u64) -> Result<MetricSet<f64>> {
         let device = &self.options.device;
         let model = self.trainee.evaluated(device)?;
         let results = evaluation::detect_scenes(
@@ -296,7 +295,8 @@ impl Training<'_> {
             VALIDATION_SCENES,
             Proposals::Heatmap,
             device,
-        )?;
+        )
+        .map_err(|error| self.failed(done, "held-out scenes", error))?;
         let instances = self.recipe.model.extractor.instances;
         let found = evaluation::judge(&results, self.held_out.classes(), instances, None).metrics;
         if self.logger.is_best(&found) {
@@ -305,9 +305,36 @@ impl Training<'_> {
         Ok(found)
     }
 
+    /// A failure on some images: divergence where values are not finite.
+    fn failed(&self, done: u64, images: &str, error: Error) -> Error {
+        match error {
+            Error::Model(
+                mist::Error::NonFiniteHeatmap { .. }
+                | mist::Error::NonFiniteOutput { .. }
+                | mist::Error::NonFiniteTensor { .. },
+            )
+            | Error::Pixels(_) => self.diverged(done, &format!("{error} ({images})")),
+            error => error,
+        }
+    }
+
+    fn diverged(&self, done: u64, what: &str) -> Error {
+        // The error itself matters more than a line about it.
+        let _ = self.run.event_log().write(Event::Diverged, done);
+        let kept = match self.run.checkpoints().exist() {
+            true => "the last good checkpoint is kept",
+            false => "there is no checkpoint yet",
+        };
+        Error::Diverged(format!(
+            "training diverged at step {done}: {what}; {kept}, lower learning rates may help"
+        ))
+    }
+
     /// The checkpoint first: weights can be made from it again.
     fn save(&self, done: u64) -> Result<()> {
-        self.run.checkpoints().save(&self.trainee.to_bytes(done)?)?;
+        let state = self.trainee.to_bytes(done);
+        let state = state.map_err(|error| self.failed(done, "all weights", error.into()))?;
+        self.run.checkpoints().save(&state)?;
         self.run.event_log().write(Event::Saved, done)?;
         self.save_last_weights()
     }
@@ -319,5 +346,5 @@ impl Training<'_> {
 }
 
 fn save_weights(path: &Path, model: &Model) -> Result<()> {
-    whole_file::write(path, &model.to_safetensors()?)
+    whole_file::write(path, &models::weights_file(model)?)
 }

@@ -96,6 +96,14 @@ pub enum Error {
         /// Index in the batch.
         image: usize,
     },
+    /// A task network whose output is NaN or infinite.
+    #[error(
+        "the task network's output for image {image} is not finite: its weights are damaged or its training diverged"
+    )]
+    NonFiniteOutput {
+        /// Index in the batch.
+        image: usize,
+    },
     /// A device that is not compiled in or not present.
     #[error("the device `{name}` is not available: {reason}")]
     Device {

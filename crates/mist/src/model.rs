@@ -256,7 +256,7 @@ impl Model {
     /// Boxes and labels of keypoints that [`Model::locate`] found.
     ///
     /// # Errors
-    /// When images and keypoints do not belong together.
+    /// When images and keypoints do not belong together, or the task network's output is not finite.
     pub fn label(
         &self,
         images: Tensor<4>,
@@ -281,7 +281,7 @@ impl Model {
     /// - `found`: K keypoints per image
     ///
     /// # Errors
-    /// When the model has a classifier, or images and keypoints do not belong together.
+    /// When the model has a classifier, images and keypoints do not belong together, or what is redrawn is not finite.
     pub fn redraw(
         &self,
         images: Tensor<4>,
@@ -302,6 +302,7 @@ impl Model {
         let redrawn = self.task.forward(patches, InputStatistics::Running)?;
         let redrawn = redrawn.reshape([batch, instances, channels, side, side]);
         let objects = paste(redrawn, points, self.config.geometry, height, width)?;
+        refuse_non_finite(&objects, batch)?;
         Ok(objects + self.config.background)
     }
 
@@ -312,7 +313,7 @@ impl Model {
     /// - output of T: `[batch * K, classes, 1, 1]`, or as the patches for an auto-encoder
     ///
     /// # Errors
-    /// When images and keypoints do not belong together.
+    /// When images and keypoints do not belong together, or the task network's output is not finite.
     pub fn see(
         &self,
         images: Tensor<4>,
@@ -322,6 +323,7 @@ impl Model {
         let output = self
             .task
             .forward(patches.clone(), InputStatistics::Running)?;
+        refuse_non_finite(&output, found.len())?;
         Ok((patches, output))
     }
 
@@ -359,11 +361,24 @@ impl Model {
         };
         let (patches, _) = self.patches(images, found)?;
         let logits = self.task.forward(patches, InputStatistics::Running)?;
+        refuse_non_finite(&logits, found.len())?;
         let probabilities = softmax(logits, 1).try_into_vec_as::<f32>()?;
         Ok(probabilities
             .chunks_exact(classes)
             .map(most_probable)
             .collect())
+    }
+}
+
+/// Huge weights give infinite outputs, which would pass for the first label and clipped pixels.
+fn refuse_non_finite(output: &Tensor<4>, images: usize) -> Result<(), Error> {
+    let values = output.clone().try_into_vec_as::<f32>()?;
+    let per_image = (values.len() / images.max(1)).max(1);
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(index) => Err(Error::NonFiniteOutput {
+            image: index / per_image,
+        }),
+        None => Ok(()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Detection in image files.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,10 +42,36 @@ pub fn detect_files(
     for directory in options.overlay.iter().chain(&options.redrawn) {
         fs::create_dir_all(directory).at("create", directory)?;
     }
+    refuse_overwriting(&files, options)?;
     files
         .iter()
         .map(|file| detect_file(model, file, options, device))
         .collect()
+}
+
+/// Refuses two pictures of one name, and a picture in the place of an image.
+fn refuse_overwriting(files: &[PathBuf], options: &DetectOptions) -> Result<()> {
+    // What does not exist yet has no canonical path, and cannot be an image either.
+    let canonical = |path: &Path| path.canonicalize().ok();
+    let images: HashSet<PathBuf> = files.iter().filter_map(|file| canonical(file)).collect();
+    let mut drawn = HashSet::new();
+    for directory in options.overlay.iter().chain(&options.redrawn) {
+        for file in files {
+            let picture = directory.join(picture_name(file));
+            let replaces_an_image = canonical(&picture).is_some_and(|path| images.contains(&path));
+            if replaces_an_image || !drawn.insert(picture.clone()) {
+                return Err(Error::Usage(format!(
+                    "{} would be written over; choose another directory, or give images of one name one after the other",
+                    picture.display()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn picture_name(image: &Path) -> &OsStr {
+    image.file_name().unwrap_or(image.as_os_str())
 }
 
 fn detect_file(
@@ -59,7 +87,7 @@ fn detect_file(
         .label(tensor.clone(), &found)
         .context(file.display())?;
     let detections = labelled.into_iter().next().unwrap_or_default();
-    let name = file.file_name().unwrap_or(file.as_os_str());
+    let name = picture_name(file);
     if let Some(directory) = &options.redrawn {
         let redrawn = model.redraw(tensor, &found).context(file.display())?;
         write_png(&directory.join(name), &to_image(redrawn)?)?;

@@ -3,8 +3,6 @@
 mod files;
 mod sheet;
 
-use std::fmt::Write;
-
 use mist::geometry::Detection;
 use serde::Serialize;
 use serde_json::json;
@@ -96,10 +94,8 @@ fn to_csv(images: &[DetectedImage], names: &[String]) -> String {
             let found = found(detection, names);
             let [left, top, width, height] = found.bbox;
             let (file, name) = (quoted(&image.file), quoted(found.name));
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
-                "{file},{left},{top},{width},{height},{},{name},{}",
+            text += &format!(
+                "{file},{left},{top},{width},{height},{},{name},{}\n",
                 found.label, found.score
             );
         }

@@ -131,7 +131,7 @@ impl Recipe {
     /// When a value has no form in TOML.
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string_pretty(self)
-            .map_err(|error| Error::Failed(format!("cannot write the recipe as TOML: {error}")))
+            .map_err(|error| Error::Usage(format!("the recipe cannot be written as TOML: {error}")))
     }
 
     /// The scene kind.
@@ -143,7 +143,8 @@ impl Recipe {
         self.scenes.parse().map_err(unknown)
     }
 
-    fn check(&self) -> Result<()> {
+    /// Refuses settings that no training could have.
+    pub(crate) fn check(&self) -> Result<()> {
         self.kind()?;
         let positive = [
             ("steps", self.steps),
@@ -159,6 +160,15 @@ impl Recipe {
         ];
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
             return Err(Error::Usage(format!("`{name}` must be at least 1")));
+        }
+        let seed = ("seed", self.seed);
+        // TOML, in which a run keeps its recipe, has no larger integers.
+        let mut integers = positive.iter().chain([&seed]);
+        if let Some((name, _)) = integers.find(|(_, value)| i64::try_from(*value).is_err()) {
+            return Err(Error::Usage(format!(
+                "`{name}` must be at most {}",
+                i64::MAX
+            )));
         }
         let rates = [
             ("optimiser.detector.adam.rate", self.optimiser.detector),

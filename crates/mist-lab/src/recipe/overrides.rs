@@ -36,7 +36,9 @@ fn expected_pair(setting: &str) -> Error {
 
 fn parse(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>();
-    let value = parsed.ok().and_then(|mut table| table.remove("value"));
+    // Text with a line break could hold further keys.
+    let single = parsed.ok().filter(|table| table.len() == 1);
+    let value = single.and_then(|mut table| table.remove("value"));
     value.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 

@@ -15,6 +15,7 @@ const BASE_MB: f64 = 200.0;
 /// When it does.
 pub fn check(recipe: &Recipe, canvas_px: usize) -> Result<()> {
     let needed = needed_mb(recipe, canvas_px)?;
+    // A system that does not tell its free memory refuses nothing.
     match available_mb() {
         Some(available) if needed > available => Err(Error::Usage(format!(
             "this training needs about {needed:.0} MB of memory and {available:.0} MB are free; a smaller \

@@ -49,7 +49,7 @@ impl Trainee {
     /// Weights, statistics and optimisers after `step` steps, as safetensors.
     ///
     /// # Errors
-    /// When the device cannot be read.
+    /// When a value is not finite, so that nobody goes on from it, or the device cannot be read.
     pub fn to_bytes(&self, step: u64) -> Result<Vec<u8>, Error> {
         let mut vectors: Vec<(String, Vec<f32>)> = Vec::new();
         let counters = Counters {
@@ -74,6 +74,10 @@ impl Trainee {
             if let Some(average) = &optimiser.average {
                 vectors.push((names.average, average.clone()));
             }
+        }
+        let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
+        if let Some((name, _)) = vectors.iter().find(|(_, values)| !finite(values)) {
+            return Err(Error::NonFiniteTensor { name: name.clone() });
         }
         let bytes: Vec<(String, Vec<u8>)> = vectors
             .into_iter()
