@@ -121,9 +121,10 @@ pub struct Scenes {
 }
 
 fn split() -> impl TypedValueParser<Value = Split> {
-    PossibleValuesParser::new(Split::ALL.map(Split::name)).map(|name| {
+    PossibleValuesParser::new(Split::ALL.map(Split::name)).try_map(|name| {
         let named = |split: &Split| split.name() == name;
-        Split::ALL.into_iter().find(named).unwrap_or(Split::Train)
+        let split = Split::ALL.into_iter().find(named);
+        split.ok_or("it has no such name")
     })
 }
 
@@ -377,6 +378,9 @@ pub struct Export {
     /// Take the newest weights of the run, not the best on its held-out images.
     #[arg(long)]
     pub last: bool,
+    /// Replace a model that is there already.
+    #[arg(long)]
+    pub overwrite: bool,
 }
 
 /// How convolutions are computed on the CPU.

@@ -45,6 +45,8 @@ fn value_inside<'a>(table: &Table, parts: &[&'a str]) -> Option<&'a str> {
 
 fn parse(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>();
-    let value = parsed.ok().and_then(|mut table| table.remove("value"));
+    // Text with a line break could hold further keys.
+    let single = parsed.ok().filter(|table| table.len() == 1);
+    let value = single.and_then(|mut table| table.remove("value"));
     value.unwrap_or_else(|| Value::String(text.to_owned()))
 }
