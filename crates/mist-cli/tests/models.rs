@@ -125,7 +125,7 @@ fn a_model_trained_by_reconstruction_redraws_images_and_a_reader_does_not() {
         path("sheet.png"),
     );
     let settings = [
-        "scenes=\"glyphs\"",
+        "dataset=\"glyphs\"",
         "steps=2",
         "batch=2",
         "model.detector.blocks=1",

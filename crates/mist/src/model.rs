@@ -17,7 +17,7 @@ use crate::networks::{
     classifier, refuse_unknown,
 };
 use crate::sample::{PatchGeometry, paste, sample};
-use crate::settings::finite;
+use crate::settings::within;
 
 /// Names of the two networks in weights, checkpoints and settings.
 pub(crate) const DETECTOR: &str = "detector";
@@ -129,7 +129,7 @@ impl ModelConfig {
     /// # Errors
     /// When one of the parts is impossible.
     pub fn check(&self) -> Result<(), Error> {
-        finite([("background", self.background)])?;
+        within([("background", self.background, -1e6..=1e6)])?;
         self.detector.network()?;
         self.task.network()?;
         self.softmax.check()?;

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use crate::Error;
 
 /// Factors and step sizes.
-pub(crate) const WEIGHT: RangeInclusive<f32> = 0.0..=1e9;
+pub(crate) const WEIGHT: RangeInclusive<f32> = 0.0..=1e6;
 /// Distances in an image.
 pub(crate) const LENGTH_PX: RangeInclusive<f32> = 0.0..=65_536.0;
 /// Rotations.

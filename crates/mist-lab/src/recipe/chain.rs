@@ -31,7 +31,10 @@ pub fn read(name: &str) -> Result<Vec<Layer>> {
         let sources = layers.iter().map(|layer| layer.source.clone());
         let chain: Vec<String> = sources.chain([place.source()]).collect();
         let chain = chain.join(" extends ");
-        let text = place.text().context(&chain)?;
+        let text = match layers.is_empty() {
+            true => place.text()?,
+            false => place.text().context(&chain)?,
+        };
         let identity = place.identity();
         if visited.contains(&identity) {
             return Err(Error::Usage(format!("{chain}: a recipe extends itself")));
@@ -79,6 +82,8 @@ fn parse(text: &str) -> Result<(Table, Option<String>)> {
 enum Place {
     BuiltIn(&'static str),
     File(PathBuf),
+    /// Neither the name of a built-in recipe nor that of a file.
+    Unknown(String),
 }
 
 impl Place {
@@ -86,7 +91,15 @@ impl Place {
     fn of(name: &str, directory: Option<&Path>) -> Self {
         match built_in::names().find(|known| *known == name) {
             Some(known) => Self::BuiltIn(known),
-            None => Self::File(directory.unwrap_or(Path::new("")).join(name)),
+            None => {
+                let path = directory.unwrap_or(Path::new("")).join(name);
+                let looks_like_a_file =
+                    Path::new(name).extension().is_some() || name.contains(['/', '\\']);
+                match looks_like_a_file || path.is_file() {
+                    true => Self::File(path),
+                    false => Self::Unknown(name.to_owned()),
+                }
+            }
         }
     }
 
@@ -94,35 +107,30 @@ impl Place {
         match self {
             Self::BuiltIn(name) => (*name).to_owned(),
             Self::File(path) => path.display().to_string(),
+            Self::Unknown(name) => name.clone(),
         }
     }
 
     fn directory(&self) -> Option<&Path> {
         match self {
-            Self::BuiltIn(_) => None,
             Self::File(path) => path.parent(),
+            Self::BuiltIn(_) | Self::Unknown(_) => None,
         }
     }
 
     /// The same for every path to a file that exists.
     fn identity(&self) -> Self {
         match self {
-            Self::BuiltIn(name) => Self::BuiltIn(name),
             Self::File(path) => Self::File(fs::canonicalize(path).unwrap_or_else(|_| path.clone())),
+            other => other.clone(),
         }
     }
 
     fn text(&self) -> Result<String> {
         match self {
             Self::BuiltIn(name) => Ok(built_in::text(name).unwrap_or_default().to_owned()),
-            Self::File(path) => {
-                let name = path.to_string_lossy();
-                let looks_like_a_file = path.extension().is_some() || name.contains(['/', '\\']);
-                if !looks_like_a_file && !path.is_file() {
-                    return Err(unknown(&name));
-                }
-                fs::read_to_string(path).at("read the recipe", path)
-            }
+            Self::File(path) => fs::read_to_string(path).at("read the recipe", path),
+            Self::Unknown(name) => Err(unknown(name)),
         }
     }
 }

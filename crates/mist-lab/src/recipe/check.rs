@@ -54,9 +54,11 @@ impl Recipe {
 /// Refuses a name of results that could not be the name of a file.
 ///
 /// # Errors
-/// When it is empty, too long, or holds separators, dots alone or control characters.
+/// When it is empty, too long, dots alone, or holds separators, wildcards or control characters.
 pub(crate) fn check_experiment(name: &str) -> Result<()> {
-    let plain = !name.contains(['/', '\\', ':']) && !name.chars().any(char::is_control);
+    // What separates paths or has a meaning to shells and file systems.
+    let special = |letter: char| letter.is_control() || r#"/\:*?"<>|"#.contains(letter);
+    let plain = !name.contains(special);
     let dots = name.chars().all(|letter| letter == '.');
     if plain && !dots && name.chars().count() <= MAX_NAME_CHARS {
         return Ok(());

@@ -83,7 +83,7 @@ fn mistakes_name_the_nearest_key() {
     assert!(error("batch=many").contains("expected usize"));
     assert!(error("batch").contains("key=value"));
     assert!(error("model..background=1").contains("key=value"));
-    assert!(error("batch.size=1").contains("`batch` has no settings inside"));
+    assert!(error("steps.all=1").contains("`steps` has no settings inside"));
     let dataset = error("dataset=hrad");
     assert!(dataset.contains("`dataset`") && dataset.contains("did you mean `hard`"));
     let unknown = Recipe::load("glyphs-dmeo", &[]).unwrap_err();
@@ -113,6 +113,7 @@ fn settings_out_of_range_are_refused() {
         ("every.sample=1000000001", "`every.sample`"),
         ("experiment=a/b", "`experiment`"),
         ("experiment=..", "`experiment`"),
+        ("experiment=a*", "`experiment`"),
         ("experiment=\"\"", "`experiment`"),
         ("experiment=\"a\\u0007b\"", "`experiment`"),
         ("model.background=nan", "`background`"),
