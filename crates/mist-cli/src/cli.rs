@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use mist::device::Compute;
-use mist::lifted::Seeds;
 use mist::networks::Precision;
+use mist::proposals::Proposals;
 use mist_data::{SceneKind, Split};
-
-use crate::commands::Workload;
+use mist_lab::Result;
+use mist_lab::bench::Workload;
+use mist_lab::detections::DetectionFormat;
+use mist_lab::reproduce::Work;
 
 /// Finds and reads every repeated object in an image, without a single box label.
 #[derive(Debug, Parser)]
@@ -27,12 +29,12 @@ pub struct Cli {
 pub enum Command {
     /// Train on built-in scenes for a few minutes and show what was learnt.
     Demo(Demo),
-    /// List, fetch, generate and look at data.
+    /// List, fetch, generate and show data.
     #[command(subcommand)]
     Data(Data),
     /// Train a recipe.
     Train(Train),
-    /// Judge a trained model on held-out scenes.
+    /// Evaluate a trained model on held-out images.
     Eval(Eval),
     /// Find and read the objects in images.
     Detect(Detect),
@@ -122,6 +124,21 @@ fn split() -> impl TypedValueParser<Value = Split> {
     })
 }
 
+/// One of some values by its name.
+fn choice<T: Copy + Send + Sync + 'static>(
+    values: &'static [T],
+    name: fn(T) -> &'static str,
+    description: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let listed = values
+        .iter()
+        .map(move |&value| PossibleValue::new(name(value)).help(description(value)));
+    PossibleValuesParser::new(listed).try_map(move |given| {
+        let named = values.iter().find(|&&value| name(value) == given);
+        named.copied().ok_or("it has no such name")
+    })
+}
+
 /// Where downloaded data lies.
 #[derive(Debug, Args)]
 pub struct DataPlace {
@@ -137,7 +154,7 @@ pub struct Train {
     /// Change one setting of the recipe; may be given often.
     #[arg(long = "set", value_name = "KEY=VALUE", conflicts_with = "resume")]
     pub settings: Vec<String>,
-    /// Go on with the newest run of this recipe, or with the one in --out.
+    /// Resume the newest run of this recipe, or with the one in --out.
     #[arg(long)]
     pub resume: bool,
     /// Directory of the run, instead of runs/RECIPE/NUMBER.
@@ -146,7 +163,7 @@ pub struct Train {
     /// Start from the weights of this model or run, instead of random ones.
     #[arg(long, value_name = "MODEL", conflicts_with = "resume", value_hint = ValueHint::DirPath)]
     pub from: Option<PathBuf>,
-    /// Seed of weights and scenes, instead of the recipe's.
+    /// Seed of everything that is random, instead of the recipe's.
     #[arg(long, conflicts_with = "resume")]
     pub seed: Option<u64>,
     /// auto, cpu, wgpu or cuda.
@@ -154,7 +171,7 @@ pub struct Train {
     pub device: Compute,
     #[command(flatten)]
     pub precision: PrecisionChoice,
-    /// Save and stop after this time, such as 90s, 30m or 2h; --resume goes on.
+    /// Save and stop after this time, such as 90s, 30m or 2h; --resume continues.
     #[arg(long, value_parser = duration)]
     pub budget: Option<Duration>,
     #[command(flatten)]
@@ -162,7 +179,7 @@ pub struct Train {
 }
 
 /// Seconds, minutes or hours.
-fn duration(text: &str) -> Result<Duration, String> {
+fn duration(text: &str) -> std::result::Result<Duration, String> {
     let malformed = || format!("`{text}` is no time: write 90s, 30m or 2h");
     let (number, secs) = match text.char_indices().last() {
         Some((at, 's')) => (&text[..at], 1.0),
@@ -179,21 +196,21 @@ pub struct Eval {
     /// A run directory, or a model directory.
     #[arg(value_hint = ValueHint::DirPath)]
     pub model: PathBuf,
-    /// Scene kind, instead of the one it was trained on.
+    /// Data set, instead of the one it was trained on; `mist data list` shows them.
     #[arg(long)]
-    pub scenes: Option<SceneKind>,
+    pub dataset: Option<String>,
     /// Which part.
     #[arg(long, default_value = "test", value_parser = split())]
     pub split: Split,
     /// How many scenes.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: u64,
-    /// Take the newest weights of a run, not the best on its validation scenes.
+    /// Take the newest weights of a run, not the best on its held-out images.
     #[arg(long)]
     pub last: bool,
-    /// Take keypoints from the seeds of lifted training, not from the heatmap: what was there before any learning.
+    /// Take keypoints from hand-made proposals, not from the heatmap: what was there before any learning.
     #[arg(long, conflicts_with = "record", num_args = 0..=1, default_missing_value = "cover")]
-    pub seeds: Option<SeedKind>,
+    pub proposals: Option<ProposalKind>,
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,
@@ -202,7 +219,7 @@ pub struct Eval {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-    /// Draw what is found in the first scenes into this PNG file.
+    /// Draw what is found in the first images into this PNG file.
     #[arg(long, value_hint = ValueHint::FilePath)]
     pub sheet: Option<PathBuf>,
     /// Write the result file into this directory.
@@ -220,7 +237,7 @@ pub struct Demo {
     /// Change one setting of the recipe; may be given often.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
-    /// Held-out scenes to judge on.
+    /// Held-out scenes to evaluate on.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: u64,
 }
@@ -230,15 +247,15 @@ pub struct Detect {
     /// A run directory, or a model directory.
     #[arg(value_hint = ValueHint::DirPath)]
     pub model: PathBuf,
-    /// PNG files, or folders of them.
+    /// Image files, or folders of them.
     #[arg(required = true, value_hint = ValueHint::AnyPath)]
     pub images: Vec<PathBuf>,
     /// How many objects each image has, instead of the model's K.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub instances: Option<u16>,
     /// What is printed.
-    #[arg(long, value_enum, default_value_t = DetectionFormat::Json)]
-    pub format: DetectionFormat,
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    pub format: Format,
     /// Draw boxes and labels into PNG files in this directory.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub overlay: Option<PathBuf>,
@@ -252,33 +269,43 @@ pub struct Detect {
     pub precision: PrecisionChoice,
 }
 
-/// Seeds of lifted training.
+/// How proposals are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum SeedKind {
-    /// Boxes that hold much and are surrounded by little.
+pub enum ProposalKind {
+    /// Boxes that hold much contrast and are surrounded by little.
     Cover,
     /// Local maxima of contrast.
     Peaks,
 }
 
-impl From<SeedKind> for Seeds {
-    fn from(kind: SeedKind) -> Self {
+impl From<ProposalKind> for Proposals {
+    fn from(kind: ProposalKind) -> Self {
         match kind {
-            SeedKind::Cover => Self::Cover,
-            SeedKind::Peaks => Self::Peaks,
+            ProposalKind::Cover => Self::Cover,
+            ProposalKind::Peaks => Self::Peaks,
         }
     }
 }
 
 /// How detections are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum DetectionFormat {
+pub enum Format {
     /// One object per image.
     Json,
     /// One line per box.
     Csv,
     /// Images, categories and annotations as COCO has them.
     Coco,
+}
+
+impl From<Format> for DetectionFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Json => Self::Json,
+            Format::Csv => Self::Csv,
+            Format::Coco => Self::Coco,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -293,56 +320,10 @@ pub struct Report {
     pub place: DataPlace,
 }
 
-/// What to reproduce.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Work {
-    /// Reconstruction.
-    Table1,
-    /// Digits of varying size.
-    Scales,
-    /// Gabor noise with 16, 64 and 256 impulses.
-    Gabor,
-    /// Weakly supervised MNIST-hard.
-    Table2,
-    /// Three digits.
-    Table3,
-    /// Sensitivity to K.
-    Table5,
-    /// Harder scenes of our own.
-    Beyond,
-    /// One setting changed at a time.
-    Ablations,
-    /// Every table of the paper.
-    Tables,
-    /// Convergence curves.
-    Figures,
-    /// Everything.
-    All,
-}
-
-impl Work {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Table1 => "table1",
-            Self::Scales => "scales",
-            Self::Gabor => "gabor",
-            Self::Table2 => "table2",
-            Self::Table3 => "table3",
-            Self::Table5 => "table5",
-            Self::Beyond => "beyond",
-            Self::Ablations => "ablations",
-            Self::Tables => "tables",
-            Self::Figures => "figures",
-            Self::All => "all",
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 pub struct Reproduce {
     /// Which part of the paper.
-    #[arg(value_enum)]
+    #[arg(value_parser = choice(&Work::ALL, Work::name, Work::description))]
     pub work: Work,
     /// Show what is recorded; train nothing.
     #[arg(long)]
@@ -356,7 +337,7 @@ pub struct Reproduce {
     /// Test scenes of an experiment.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: u64,
-    /// Stop each training after this time; the next call goes on.
+    /// Stop each training after this time; the next call continues.
     #[arg(long, value_parser = duration)]
     pub budget: Option<Duration>,
     /// auto, cpu, wgpu or cuda.
@@ -376,7 +357,7 @@ pub struct Export {
     /// Directory to write.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
-    /// Take the newest weights of the run, not the best on its validation scenes.
+    /// Take the newest weights of the run, not the best on its held-out images.
     #[arg(long)]
     pub last: bool,
 }
@@ -391,9 +372,9 @@ pub struct PrecisionChoice {
 
 impl PrecisionChoice {
     /// Makes it the choice of this process.
-    pub fn select(self) -> anyhow::Result<()> {
+    pub fn select(self) -> Result<()> {
         if let Some(precision) = self.precision {
-            precision.select()?;
+            precision.select().map_err(mist::Error::from)?;
         }
         Ok(())
     }
@@ -402,7 +383,7 @@ impl PrecisionChoice {
 #[derive(Debug, Args)]
 pub struct Bench {
     /// What to measure; all by default.
-    #[arg(value_enum)]
+    #[arg(value_parser = choice(&Workload::ALL, Workload::name, Workload::description))]
     pub workloads: Vec<Workload>,
     /// Measure the drawing of scenes only.
     #[arg(long, conflicts_with_all = ["workloads", "against_pytorch"])]

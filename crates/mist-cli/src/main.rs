@@ -1,26 +1,13 @@
 //! The `mist` command.
 
-mod batches;
+#![forbid(unsafe_code)]
+
 mod cli;
 mod commands;
-mod detections;
-mod dictionary;
-mod evaluation;
+mod console;
 mod exit;
-mod figures;
-mod machine;
-mod models;
-mod mosaic;
-mod notes;
-mod patches;
-mod plot;
-mod recipe;
-mod report;
-mod results;
-mod run;
+mod signals;
 mod stdout;
-mod tables;
-mod training;
 
 use std::process::ExitCode;
 

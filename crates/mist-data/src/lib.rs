@@ -9,7 +9,7 @@
 //! - [`SceneKind`] names the scene families; [`SceneSet`] draws them; [`render_range`] draws many.
 //! - [`Digits`] holds MNIST, found by [`locate`] and downloaded by [`fetch_mnist`].
 //! - [`read_image`] reads image files of many formats, [`write_png`] writes them.
-//! - [`generate`] writes a set as PNG files with COCO annotations; [`contact_sheet`] shows scenes.
+//! - [`generate`] writes a set as PNG files with COCO annotations.
 
 #![forbid(unsafe_code)]
 
@@ -28,11 +28,12 @@ mod mnist;
 mod random;
 mod scene;
 mod set;
-mod sheet;
 mod split;
 mod staging;
 
-pub use self::image::{DecodeLimits, Image, ImageSize, has_image_extension, read_image, write_png};
+pub use self::image::{
+    DecodeLimits, Image, ImageSize, encode_png, has_image_extension, read_image, write_png,
+};
 pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, load_range};
 pub use error::{
     Attempt, Cancelled, Error, FetchError, InputError, RequestError, Result, SystemError,
@@ -45,5 +46,4 @@ pub use mnist::{
 };
 pub use scene::{Instance, Scene};
 pub use set::{InstanceCount, SceneSet, render_range};
-pub use sheet::{Captions, contact_sheet, digit_dots};
 pub use split::Split;

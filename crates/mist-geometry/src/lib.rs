@@ -3,6 +3,8 @@
 //! One coordinate system serves everywhere: pixels from the image's top-left corner, x to the right,
 //! y down, so that the first pixel's centre is (0.5, 0.5) and an image of width `w` spans `0..w`.
 
+#![forbid(unsafe_code)]
+
 use serde::{Deserialize, Serialize};
 
 /// The parameters `x_k = (x_k, y_k, s_k)` of one patch (paper, section 4.1): its centre and its scale.

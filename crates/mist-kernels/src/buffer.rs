@@ -40,14 +40,15 @@ impl Deref for Buffer {
     type Target = [f32];
 
     fn deref(&self) -> &[f32] {
-        // SAFETY: a line is sixteen f32 without padding, and the lines hold at least `length` of them.
+        // SAFETY: a `Line` is sixteen f32 without padding, all of them initialised, and `resize` keeps `lines` at
+        // `length / 16` lines, rounded up.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.length) }
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [f32] {
-        // SAFETY: as in `deref`; the borrow is unique.
+        // SAFETY: as in `deref`, and `self` is borrowed mutably for as long as the slice.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.length) }
     }
 }

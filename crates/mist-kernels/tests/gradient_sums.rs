@@ -1,10 +1,10 @@
-//! Gradients of a batch are the sums of its samples' gradients.
+//! Gradients of a batch are the sums of its samples' gradients, and those of a tape belong to its executor.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
 
-use mist_kernels::executor::Executor;
+use mist_kernels::executor::{Executor, ExecutorError, InputStatistics, Wanted};
 use mist_kernels::network::{Layer, Network, NormPlacement, Padding, ResidualBlock, Shape};
 use mist_kernels::simd::{Isa, Precision};
 use support::{numbers, run};
@@ -39,4 +39,23 @@ fn a_batch_is_the_sum_of_its_samples() {
             assert!((sum - value).abs() < 1e-5 * largest, "{sum} {value}");
         }
     }
+}
+
+#[test]
+fn the_tape_of_another_executor_is_refused() {
+    let network = Network::new(1, vec![Layer::Relu, Layer::Sigmoid]).unwrap();
+    let executor = |side| {
+        let shape = Shape::new(1, side, side);
+        Executor::new(&network, shape, Isa::best(), Precision::F32).unwrap()
+    };
+    let [small, large] = [2, 4].map(executor);
+    let (_, tape) = small
+        .forward_with_tape(&[], &[0.5; 16], InputStatistics::Batch)
+        .unwrap();
+    let wanted = Wanted {
+        input: true,
+        parameters: true,
+    };
+    let found = large.backward(&[], tape, &[1.0; 16], wanted);
+    assert_eq!(found.err(), Some(ExecutorError::ForeignTape));
 }

@@ -89,7 +89,7 @@ impl FromStr for Compute {
             "cuda" => Ok(Self::Cuda),
             _ => Err(Error::Setting {
                 name: "device",
-                requirement: "one of auto, cpu, wgpu, cuda",
+                requirement: "one of auto, cpu, wgpu, cuda".into(),
             }),
         }
     }

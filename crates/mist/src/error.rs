@@ -1,5 +1,7 @@
 //! What can go wrong in this library.
 
+use std::borrow::Cow;
+
 use burn::tensor::TensorReadError;
 use mist_kernels::executor::ExecutorError;
 use mist_kernels::network::NetworkError;
@@ -61,6 +63,9 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// What a learner remembers that is no JSON.
+    #[error("the state of a training cannot be written: {0}")]
+    Memory(serde_json::Error),
     /// A tensor that could not be read back from its device.
     #[error("the device could not be read: {0}")]
     Read(#[from] TensorReadError),
@@ -70,7 +75,7 @@ pub enum Error {
         /// Its name.
         name: &'static str,
         /// What it must be.
-        requirement: &'static str,
+        requirement: Cow<'static, str>,
     },
     /// Tensors that do not belong together.
     #[error("{what}: expected {expected:?}, got {actual:?}")]
@@ -96,6 +101,33 @@ pub enum Error {
         /// Index in the batch.
         image: usize,
     },
+    /// A network that answers an image with NaN or infinite values.
+    #[error(
+        "the {network} network's output for image {image} is not finite: its weights are damaged or diverged"
+    )]
+    NonFiniteOutput {
+        /// The network.
+        network: &'static str,
+        /// Index in the batch.
+        image: usize,
+    },
+    /// A method that needs to know more about the images than the data set says.
+    #[error("this method needs {what}, which this data set does not have")]
+    NotKnown {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// Settings for a network that the method does not train.
+    #[error("this method has no network `{name}`; its networks are {known}")]
+    UnknownNetwork {
+        /// The name in the settings.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// A network that no gradient reached.
+    #[error("no gradient reached the network: it is frozen, or its graph was used before")]
+    NoGradient,
     /// A device that is not compiled in or not present.
     #[error("the device `{name}` is not available: {reason}")]
     Device {
@@ -111,7 +143,9 @@ impl From<ExecutorError> for Error {
         match error {
             ExecutorError::Network(error) => Self::Network(error),
             ExecutorError::Isa(error) => Self::Isa(error),
-            error @ ExecutorError::Length { .. } => Self::Executor(error),
+            error @ (ExecutorError::Length { .. } | ExecutorError::ForeignTape) => {
+                Self::Executor(error)
+            }
         }
     }
 }

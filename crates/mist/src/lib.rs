@@ -3,8 +3,9 @@
 //! Finds and reads every repeated object in an image without a box label. The modules carry the paper's
 //! symbols: the heatmap network H is in [`heatmap`], the extractor E_K in [`extract`], the generative
 //! model G in [`splat`], the sampler S and its inverse in [`sample`], the task networks T in [`networks`], the
-//! losses in [`loss`], the lifted optimisation in [`lifted`], the measures of the tables in [`metrics`]. [`model`] puts
-//! H, E_K, S and T together; [`training`] holds what the lifted optimisation and the [`baselines`] share.
+//! losses in [`loss`], the lifted optimisation in [`lifted`], the metrics of the tables in [`metrics`]. [`model`] puts
+//! H, E_K, S and T together behind the interface of everything that finds objects ([`finder`]); [`training`] holds what
+//! the lifted optimisation and the [`baselines`] share.
 //!
 //! The ideal heatmap of two keypoints, and the keypoints found in it again:
 //!
@@ -32,19 +33,25 @@
 //! # }
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod baselines;
 pub mod device;
 mod error;
 pub mod extract;
-
+pub mod finder;
+mod flex;
 pub mod heatmap;
 pub mod keypoints;
 pub mod lifted;
 pub mod loss;
+pub mod measurements;
 pub mod metrics;
 pub mod model;
 pub mod networks;
+pub mod proposals;
 pub mod sample;
+mod settings;
 pub mod splat;
 pub mod training;
 

@@ -2,13 +2,14 @@
 
 use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Tensor, TensorData};
-use mist_kernels::network::{Network, NetworkError};
+use mist_kernels::network::{Network, NetworkError, Shape};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::extract::{Extractor, ScoredKeypoint};
-use crate::geometry::Detection;
+use crate::finder::{Finder, Patches};
+use crate::geometry::{Detection, Keypoint};
 use crate::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
 use crate::keypoints;
 use crate::networks::{
@@ -16,9 +17,11 @@ use crate::networks::{
     classifier, refuse_unknown,
 };
 use crate::sample::{PatchGeometry, paste, sample};
+use crate::settings::finite;
 
-const DETECTOR: &str = "detector";
-const TASK: &str = "task";
+/// Names of the two networks in weights, checkpoints and settings.
+pub(crate) const DETECTOR: &str = "detector";
+pub(crate) const TASK: &str = "task";
 
 /// The task network T.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,13 +30,15 @@ pub enum TaskNetwork {
     /// Reads a class from each patch.
     Classifier {
         /// The convolutional part.
+        #[serde(default)]
         encoder: EncoderConfig,
         /// Number of classes.
         classes: usize,
     },
     /// Redraws each patch.
     Autoencoder {
-        /// The way to the code; the way back mirrors it.
+        /// The encoder; the decoder mirrors it.
+        #[serde(default)]
         encoder: EncoderConfig,
         /// What it may draw.
         #[serde(default)]
@@ -42,6 +47,14 @@ pub enum TaskNetwork {
 }
 
 impl TaskNetwork {
+    /// Number of classes that it tells apart; `None` for an auto-encoder.
+    pub fn classes(&self) -> Option<usize> {
+        match self {
+            Self::Classifier { classes, .. } => Some(*classes),
+            Self::Autoencoder { .. } => None,
+        }
+    }
+
     /// The description of the network.
     ///
     /// # Errors
@@ -54,7 +67,7 @@ impl TaskNetwork {
     }
 }
 
-/// Everything about a model but its weights.
+/// Everything about a model but its weights. What a file leaves out is as in [`ModelConfig::paper`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
@@ -62,20 +75,39 @@ pub struct ModelConfig {
     #[serde(default)]
     pub background: f32,
     /// Scale levels of H.
+    #[serde(default)]
     pub scales: ScaleLevels,
     /// Network of H.
+    #[serde(default)]
     pub detector: DetectorConfig,
     /// Softmax of H.
+    #[serde(default)]
     pub softmax: LocalSoftmax,
     /// E_K.
+    #[serde(default)]
     pub extractor: Extractor,
     /// S.
+    #[serde(default)]
     pub geometry: PatchGeometry,
     /// T.
     pub task: TaskNetwork,
 }
 
 impl ModelConfig {
+    /// The paper's model of gray images with some task network; numbers that the paper does not give are the released
+    /// code's. It gives neither the number of scales nor their values, and the released code has one.
+    pub fn paper(task: TaskNetwork) -> Self {
+        Self {
+            background: 0.0,
+            scales: ScaleLevels::default(),
+            detector: DetectorConfig::default(),
+            softmax: LocalSoftmax::default(),
+            extractor: Extractor::default(),
+            geometry: PatchGeometry::default(),
+            task,
+        }
+    }
+
     /// The released code's MNIST model.
     pub fn official() -> Self {
         Self {
@@ -92,22 +124,21 @@ impl ModelConfig {
         }
     }
 
-    /// Refuses settings that no image could be run with.
+    /// Refuses settings that no image could be run with, and sizes beyond all use.
     ///
     /// # Errors
     /// When one of the parts is impossible.
     pub fn check(&self) -> Result<(), Error> {
-        if !self.background.is_finite() {
-            return Err(Error::Setting {
-                name: "background",
-                requirement: "finite",
-            });
-        }
+        finite([("background", self.background)])?;
         self.detector.network()?;
         self.task.network()?;
         self.softmax.check()?;
-        self.extractor.check_windows()?;
-        self.geometry.check()
+        self.extractor.check()?;
+        self.geometry.check()?;
+        let patch_px = self.geometry.patch_px;
+        let patch = Shape::new(self.image_channels(), patch_px, patch_px);
+        self.task.network()?.output_shape(patch)?;
+        Ok(())
     }
 
     /// Channels of the images it sees.
@@ -132,6 +163,7 @@ impl Model {
     /// # Errors
     /// When the settings are impossible.
     pub fn init(config: ModelConfig, seed: u64, device: &Device) -> Result<Self, Error> {
+        config.check()?;
         let detector = NetworkModule::init(config.detector.network()?, seed, device)?;
         let task = NetworkModule::init(config.task.network()?, !seed, device)?;
         Self::from_networks(config, detector, task)
@@ -153,13 +185,6 @@ impl Model {
     /// The settings.
     pub fn config(&self) -> &ModelConfig {
         &self.config
-    }
-
-    /// The same with another K.
-    #[must_use]
-    pub fn with_instances(mut self, instances: usize) -> Self {
-        self.config.extractor.instances = instances;
-        self
     }
 
     /// A copy on another device, with other weights where they are given.
@@ -187,17 +212,7 @@ impl Model {
         )
     }
 
-    /// The weights of both networks by name.
-    ///
-    /// # Errors
-    /// When the device cannot be read.
-    pub fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
-        let mut tensors = self.heatmap.detector.named_tensors(DETECTOR)?;
-        tensors.extend(self.task.named_tensors(TASK)?);
-        Ok(safetensors::serialize(tensors, None)?)
-    }
-
-    /// Reads what [`Model::to_safetensors`] wrote.
+    /// Reads what [`Finder::to_safetensors`] wrote.
     ///
     /// # Errors
     /// When the bytes are damaged or belong to another model.
@@ -206,6 +221,7 @@ impl Model {
         bytes: &[u8],
         device: &Device,
     ) -> Result<Self, Error> {
+        config.check()?;
         let file = SafeTensors::deserialize(bytes)?;
         let read = |network, prefix| NetworkModule::from_named(network, &file, prefix, device);
         let (detector, mut known) = read(config.detector.network()?, DETECTOR)?;
@@ -231,38 +247,37 @@ impl Model {
     ///
     /// # Errors
     /// When an image is too small or the heatmap is not finite.
-    pub fn locate(&self, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
+    pub fn locate(
+        &self,
+        images: Tensor<4>,
+        instances: usize,
+    ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
         let images = self.foreground(images);
         let heatmaps = self.heatmap.forward(images, InputStatistics::Running)?;
-        self.config
-            .extractor
-            .extract(heatmaps, self.heatmap.levels())
+        let extractor = Extractor {
+            instances,
+            ..self.config.extractor
+        };
+        extractor.extract(heatmaps, self.heatmap.levels())
     }
 
-    /// K boxes per image, strongest response first, each with its most probable label; the score is the heatmap's.
-    ///
-    /// An auto-encoder gives every box the label 0.
+    /// Boxes and labels of keypoints, as many for each image; an auto-encoder gives every box the label 0.
     ///
     /// # Shapes
     /// - `images`: `[batch, channels, height, width]`
     ///
     /// # Errors
-    /// As [`Model::locate`].
-    pub fn detect(&self, images: Tensor<4>) -> Result<Vec<Vec<Detection>>, Error> {
-        let found = self.locate(images.clone())?;
-        self.label(images, &found)
-    }
-
-    /// Boxes and labels of keypoints that [`Model::locate`] found.
-    ///
-    /// # Errors
-    /// When images and keypoints do not belong together.
+    /// When images and keypoints do not belong together, or the classifier's output is not finite.
     pub fn label(
         &self,
         images: Tensor<4>,
         found: &[Vec<ScoredKeypoint>],
     ) -> Result<Vec<Vec<Detection>>, Error> {
-        let mut labels = self.labels(images, found)?.into_iter();
+        let keypoints: Vec<Vec<Keypoint>> = found
+            .iter()
+            .map(|image| image.iter().map(|found| found.keypoint).collect())
+            .collect();
+        let mut labels = self.labels(images, &keypoints)?.into_iter();
         let mut labelled = |found: &ScoredKeypoint| Detection {
             bounds: found.keypoint.to_box(self.config.geometry.base_box_px),
             label: labels.next().unwrap_or_default(),
@@ -274,68 +289,48 @@ impl Model {
             .collect())
     }
 
-    /// The image redrawn from its patches by an auto-encoder: the background and `sum_k S^-1(T(S(I, x_k)), x_k)`.
-    ///
-    /// # Shapes
-    /// - `images` and output: `[batch, channels, height, width]`
-    /// - `found`: K keypoints per image
-    ///
-    /// # Errors
-    /// When the model has a classifier, or images and keypoints do not belong together.
-    pub fn redraw(
+    /// The keypoint whose box a detection is.
+    fn keypoint(&self, detection: &Detection) -> Keypoint {
+        let (x_px, y_px) = detection.bounds.centre_px();
+        Keypoint {
+            x_px,
+            y_px,
+            scale: detection.bounds.width_px() / self.config.geometry.base_box_px,
+        }
+    }
+
+    fn keypoints(&self, found: &[Vec<Detection>]) -> Vec<Vec<Keypoint>> {
+        let image = |image: &Vec<Detection>| image.iter().map(|d| self.keypoint(d)).collect();
+        found.iter().map(image).collect()
+    }
+
+    fn redraws(&self) -> bool {
+        matches!(self.config.task, TaskNetwork::Autoencoder { .. })
+    }
+
+    /// Background and `sum_k S^-1(T(S(I, x_k)), x_k)`, for images with equally many keypoints.
+    fn redraw_batch(
         &self,
         images: Tensor<4>,
-        found: &[Vec<ScoredKeypoint>],
+        keypoints: &[Vec<Keypoint>],
     ) -> Result<Tensor<4>, Error> {
-        let TaskNetwork::Autoencoder { .. } = self.config.task else {
-            return Err(Error::Setting {
-                name: "task",
-                requirement: "an auto-encoder to redraw an image",
-            });
-        };
         let [batch, channels, height, width] = images.dims();
-        let (instances, side) = (
-            found.first().map_or(0, Vec::len),
-            self.config.geometry.patch_px,
-        );
-        let (patches, points) = self.patches(images, found)?;
-        let redrawn = self.task.forward(patches, InputStatistics::Running)?;
+        let side = self.config.geometry.patch_px;
+        let (patches, points) = self.sample_patches(images, keypoints)?;
+        let instances = points.dims()[1];
+        let redrawn = self.run_task(patches, instances)?;
         let redrawn = redrawn.reshape([batch, instances, channels, side, side]);
         let objects = paste(redrawn, points, self.config.geometry, height, width)?;
         Ok(objects + self.config.background)
     }
 
-    /// Every keypoint's patch and what the task network makes of it, image after image.
-    ///
-    /// # Shapes
-    /// - patches: `[batch * K, channels, side, side]`
-    /// - output of T: `[batch * K, classes, 1, 1]`, or as the patches for an auto-encoder
-    ///
-    /// # Errors
-    /// When images and keypoints do not belong together.
-    pub fn see(
-        &self,
-        images: Tensor<4>,
-        found: &[Vec<ScoredKeypoint>],
-    ) -> Result<(Tensor<4>, Tensor<4>), Error> {
-        let (patches, _) = self.patches(images, found)?;
-        let output = self
-            .task
-            .forward(patches.clone(), InputStatistics::Running)?;
-        Ok((patches, output))
-    }
-
     /// Every keypoint's patch, `[batch * K, channels, side, side]`, and the keypoints, `[batch, K, 3]`.
-    fn patches(
+    fn sample_patches(
         &self,
         images: Tensor<4>,
-        found: &[Vec<ScoredKeypoint>],
+        keypoints: &[Vec<Keypoint>],
     ) -> Result<(Tensor<4>, Tensor<3>), Error> {
-        let points: Vec<Vec<_>> = found
-            .iter()
-            .map(|image| image.iter().map(|found| found.keypoint).collect())
-            .collect();
-        let points = keypoints::to_tensor(&points, &images.device())?;
+        let points = keypoints::to_tensor(keypoints, &images.device())?;
         let patches = sample(
             self.foreground(images),
             points.clone(),
@@ -348,22 +343,119 @@ impl Model {
         ))
     }
 
+    /// The task network's output for the patches of images with `instances` each.
+    fn run_task(&self, patches: Tensor<4>, instances: usize) -> Result<Tensor<4>, Error> {
+        let output = self.task.forward(patches, InputStatistics::Running)?;
+        let [rows, channels, height, width] = output.dims();
+        let values = output.clone().try_into_vec_as::<f32>()?;
+        match values.iter().position(|value| !value.is_finite()) {
+            Some(place) if rows > 0 => Err(Error::NonFiniteOutput {
+                network: TASK,
+                image: place / (channels * height * width * instances.max(1)),
+            }),
+            _ => Ok(output),
+        }
+    }
+
     /// The most probable label of each keypoint, image after image.
-    fn labels(
-        &self,
-        images: Tensor<4>,
-        found: &[Vec<ScoredKeypoint>],
-    ) -> Result<Vec<usize>, Error> {
+    fn labels(&self, images: Tensor<4>, keypoints: &[Vec<Keypoint>]) -> Result<Vec<usize>, Error> {
         let TaskNetwork::Classifier { classes, .. } = self.config.task else {
             return Ok(Vec::new());
         };
-        let (patches, _) = self.patches(images, found)?;
-        let logits = self.task.forward(patches, InputStatistics::Running)?;
+        let (patches, points) = self.sample_patches(images, keypoints)?;
+        let logits = self.run_task(patches, points.dims()[1])?;
         let probabilities = softmax(logits, 1).try_into_vec_as::<f32>()?;
         Ok(probabilities
             .chunks_exact(classes)
             .map(most_probable)
             .collect())
+    }
+}
+
+impl Finder for Model {
+    fn channels(&self) -> usize {
+        self.config.image_channels()
+    }
+
+    fn instances(&self) -> usize {
+        self.config.extractor.instances
+    }
+
+    fn classes(&self) -> Option<usize> {
+        self.config.task.classes()
+    }
+
+    fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error> {
+        let [batch, ..] = images.dims();
+        if k.len() != batch {
+            return Err(Error::Mismatch {
+                what: "numbers of objects, one per image",
+                expected: vec![batch],
+                actual: vec![k.len()],
+            });
+        }
+        let most = k.iter().copied().max().unwrap_or(0);
+        if most == 0 {
+            return Ok(vec![Vec::new(); batch]);
+        }
+        let found = self.locate(images.clone(), most)?;
+        let mut detections = self.label(images, &found)?;
+        for (image, &k) in detections.iter_mut().zip(k) {
+            image.truncate(k);
+        }
+        Ok(detections)
+    }
+
+    fn redraw(
+        &self,
+        images: Tensor<4>,
+        found: &[Vec<Detection>],
+    ) -> Result<Option<Tensor<4>>, Error> {
+        if !self.redraws() {
+            return Ok(None);
+        }
+        let keypoints = self.keypoints(found);
+        if keypoints
+            .windows(2)
+            .all(|pair| pair[0].len() == pair[1].len())
+        {
+            return Ok(Some(self.redraw_batch(images, &keypoints)?));
+        }
+        let one_by_one = keypoints.chunks(1).enumerate().map(|(index, image)| {
+            let images = images.clone().narrow(0, index, 1);
+            match image {
+                [keypoints] if keypoints.is_empty() => {
+                    Ok(images.zeros_like() + self.config.background)
+                }
+                _ => self.redraw_batch(images, image),
+            }
+        });
+        let redrawn = one_by_one.collect::<Result<Vec<_>, Error>>()?;
+        Ok(Some(Tensor::cat(redrawn, 0)))
+    }
+
+    fn patches(
+        &self,
+        images: Tensor<4>,
+        found: &[Vec<Detection>],
+    ) -> Result<Option<Patches>, Error> {
+        let (seen, points) = self.sample_patches(images, &self.keypoints(found))?;
+        let redrawn = match self.redraws() {
+            true => Some(self.run_task(seen.clone(), points.dims()[1])?),
+            false => None,
+        };
+        Ok(Some(Patches {
+            seen,
+            redrawn,
+            background: self.config.background,
+            shown_px: self.config.geometry.shown_px(),
+        }))
+    }
+
+    fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
+        let mut tensors = self.heatmap.detector.named_tensors(DETECTOR)?;
+        tensors.extend(self.task.named_tensors(TASK)?);
+        Ok(safetensors::serialize(tensors, None)?)
     }
 }
 
@@ -374,4 +466,29 @@ fn most_probable(probabilities: &[f32]) -> usize {
             .then(b.cmp(&a))
     });
     best.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_leaves_out_is_as_in_the_paper() {
+        let file = r#"{ "task": { "classifier": { "classes": 10 } } }"#;
+        let config: ModelConfig = serde_json::from_str(file).unwrap();
+        let task = TaskNetwork::Classifier {
+            encoder: EncoderConfig::paper(1),
+            classes: 10,
+        };
+        assert_eq!(config, ModelConfig::paper(task));
+        config.check().unwrap();
+        let file = r#"{ "softmax": { "strength": 5.0 }, "task": { "autoencoder": {} } }"#;
+        let config: ModelConfig = serde_json::from_str(file).unwrap();
+        let softmax = LocalSoftmax {
+            strength: 5.0,
+            ..LocalSoftmax::paper()
+        };
+        assert_eq!((config.softmax, config.background), (softmax, 0.0));
+        assert!(serde_json::from_str::<ModelConfig>("{}").is_err());
+    }
 }

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use burn::module::Param;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use mist::networks::{
     BlockStyle, DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, PatchValues,
@@ -275,6 +276,59 @@ fn the_autoencoder() {
     };
     let network = autoencoder(&encoder, PatchValues::Unit).unwrap();
     compare_deep("auto-encoder", &network, [2, 1, 16, 16]);
+}
+
+/// burn refuses to go through a graph twice; should it not, NaN must show that there is no gradient.
+#[test]
+fn a_second_backward_pass_is_never_silent() {
+    let device = Device::flex().autodiff();
+    let network = Network::new(1, vec![Layer::Conv1x1 { out_channels: 2 }]).unwrap();
+    let module = NetworkModule::init(network, 1, &device).unwrap();
+    let images = Tensor::<4>::ones([2, 1, 3, 3], &device).require_grad();
+    let output = module.forward(images.clone(), InputStatistics::Batch);
+    let loss = output.unwrap().sum();
+    let gradients = |loss: Tensor<1>| {
+        let gradients = loss.backward();
+        let images = images.grad(&gradients).map(|gradient| gradient.into_data());
+        let parameters = module.parameters.val().grad(&gradients);
+        [images, parameters.map(|gradient| gradient.into_data())]
+            .map(|data| data.expect("a gradient").try_to_vec::<f32>().unwrap())
+    };
+    let first = gradients(loss.clone());
+    assert!(first.iter().flatten().all(|value| value.is_finite()));
+    let again = std::panic::AssertUnwindSafe(|| gradients(loss));
+    match std::panic::catch_unwind(again) {
+        Ok(second) => assert!(second.iter().flatten().all(|value| value.is_nan())),
+        Err(panic) => {
+            let message = panic.downcast_ref::<String>().unwrap();
+            assert!(message.contains("already been consumed"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn parameters_and_statistics_of_another_length_are_refused() {
+    let device = Device::flex();
+    let official = DetectorConfig::official().network().unwrap();
+    let mut module = NetworkModule::init(official, 1, &device).unwrap();
+    let images = Tensor::<4>::ones([1, 3, 24, 24], &device);
+    let forward = |module: &NetworkModule| {
+        [
+            module.forward(images.clone(), InputStatistics::Running),
+            module.forward_by_operations(images.clone(), InputStatistics::Running),
+        ]
+    };
+    let [mean, variance] = [2, 3].map(|length| Tensor::<1>::ones([length], &device));
+    let short = module.clone().with_running_statistics(mean, variance);
+    assert!(forward(&short).iter().all(Result::is_err));
+    assert!(forward(&module).iter().all(Result::is_ok));
+    module.parameters = Param::from_tensor(Tensor::ones([5], &device));
+    for result in forward(&module) {
+        assert!(matches!(
+            result,
+            Err(mist::Error::ParameterCount { actual: 5, .. })
+        ));
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn geometry(golden: &Golden, patch_px: usize) -> PatchGeometry {
     PatchGeometry {
         base_box_px: golden.number("base_box_px") as f32,
         patch_px,
-        context: 1.0,
+        context_px: 0.0,
     }
 }
 

@@ -1,18 +1,26 @@
-//! The lifted optimisation on a toy: bright squares on black, two classes by brightness.
+//! Training on a toy: bright squares on black, two classes by brightness.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use burn::tensor::{Device, Tensor, TensorData};
 use mist::baselines::SupervisedConfig;
 use mist::extract::Extractor;
+use mist::finder::Finder;
 use mist::geometry::{PixelBox, Truth};
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
-use mist::lifted::{Classification, HeatmapLoss, LiftedConfig, Reconstruction, Seeds, StageOrder};
+use mist::lifted::{
+    HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LiftedConfig, LiftedLearner,
+    ProposalConfig, StageOrder,
+};
 use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
 use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig, PatchValues};
+use mist::proposals::Proposals;
 use mist::sample::PatchGeometry;
-use mist::training::{AdamConfig, OptimiserConfig, Progress, Schedule, Trainee};
+use mist::training::{
+    AdamConfig, Batch, Learner, LearnerState, Method, OptimiserConfig, Optimisers, Progress,
+    Schedule, Setup,
+};
 
 const SIDE: usize = 24;
 const START: Progress = Progress { step: 0, steps: 1 };
@@ -22,7 +30,7 @@ fn squares(image: usize) -> [(f32, usize, usize); 2] {
     [(1.0, 4 + image % 3, 5), (0.5, 15, 13 + image % 4)]
 }
 
-fn batch(images: usize) -> Vec<f32> {
+fn pixels(images: usize) -> Vec<f32> {
     let mut pixels = vec![0.0; images * SIDE * SIDE];
     for (image, map) in pixels.chunks_exact_mut(SIDE * SIDE).enumerate() {
         for (value, x, y) in squares(image) {
@@ -36,29 +44,67 @@ fn batch(images: usize) -> Vec<f32> {
     pixels
 }
 
+fn truths(images: usize) -> Vec<Vec<Truth>> {
+    let truth = |(label, (_, left, top)): (usize, (f32, usize, usize))| Truth {
+        bounds: PixelBox {
+            x_min_px: left as f32 - 1.0,
+            y_min_px: top as f32 - 1.0,
+            x_max_px: left as f32 + 5.0,
+            y_max_px: top as f32 + 5.0,
+        },
+        label,
+    };
+    let image = |image| squares(image).into_iter().enumerate().map(truth).collect();
+    (0..images).map(image).collect()
+}
+
+fn images(count: usize, device: &Device) -> Tensor<4> {
+    let data = TensorData::new(pixels(count), [count, 1, SIDE, SIDE]);
+    Tensor::from_data(data, device)
+}
+
+fn batch(count: usize) -> Batch {
+    Batch {
+        images: images(count, &Device::flex().autodiff()),
+        class_counts: Some(vec![vec![1, 1]; count]),
+        truths: Some(truths(count)),
+    }
+}
+
 fn config(order: StageOrder) -> LiftedConfig {
     LiftedConfig {
         order,
-        seeded_steps: 2,
-        seeds: Seeds::Cover,
-        seeds_compete: true,
-        seed_box_share: 1.0,
-        reseed_below: 0.0,
-        coarse_to_fine_steps: 0,
-        keypoint_steps: 1,
-        keypoint_rate: 2.0,
-        keypoint_limit_px: 0.0,
-        keypoint_momentum: 0.5,
-        moves_scale: true,
-        jitter_px: 0.3,
-        jitter_scale: 0.0,
-        jitter_turn_rad: 0.0,
-        lambda: 0.01,
-        lambda_warmup_steps: 2,
         mean_distance: MeanDistance::Squared,
         task_loss_factor: 1.0,
-        heatmap_loss: HeatmapLoss::Sum,
-        heatmap_window_px: 1,
+        proposals: ProposalConfig {
+            steps: 2,
+            kind: Proposals::Cover,
+            compete: true,
+        },
+        keypoints: KeypointConfig {
+            steps: 1,
+            learning_rate: 2.0,
+            max_step_px: 0.0,
+            momentum: 0.5,
+            move_scale: true,
+            lambda: 0.01,
+        },
+        jitter: JitterConfig {
+            shift_px: 0.3,
+            ..JitterConfig::default()
+        },
+        heatmap: HeatmapConfig {
+            loss: HeatmapLoss::Sum,
+            window_px: 1,
+        },
+    }
+}
+
+/// Without proposals.
+fn from_heatmap(order: StageOrder) -> LiftedConfig {
+    LiftedConfig {
+        proposals: ProposalConfig::default(),
+        ..config(order)
     }
 }
 
@@ -94,7 +140,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
         geometry: PatchGeometry {
             base_box_px: 6.0,
             patch_px: 8,
-            context: 1.0,
+            context_px: 0.0,
         },
         task,
     }
@@ -107,264 +153,182 @@ fn classifier() -> TaskNetwork {
     }
 }
 
-fn trainee(task: TaskNetwork) -> Trainee {
-    let device = Device::flex().autodiff();
+fn autoencoder() -> TaskNetwork {
+    TaskNetwork::Autoencoder {
+        encoder: encoder(),
+        values: PatchValues::Unit,
+    }
+}
+
+fn with_setup<T>(task: TaskNetwork, start: impl FnOnce(Setup<'_>) -> T) -> T {
     let optimiser = OptimiserConfig {
         adam: AdamConfig {
-            rate: 2e-3,
+            learning_rate: 2e-3,
             ..AdamConfig::default()
         },
         clip_norm: 10.0,
-        averaging: 0.9,
+        ema_decay: 0.9,
         schedule: Schedule::default(),
     };
-    Trainee::new(
-        Model::init(model(task), 1, &device).unwrap(),
-        optimiser,
-        optimiser,
-    )
-    .unwrap()
+    let optimisers: Optimisers = [("detector", optimiser), ("task", optimiser)]
+        .into_iter()
+        .collect();
+    start(Setup {
+        model: &model(task),
+        optimisers: &optimisers,
+        seed: 1,
+        weights: None,
+        device: &Device::flex().autodiff(),
+    })
 }
 
-fn redrawer() -> (Trainee, Reconstruction) {
-    let trainee = trainee(TaskNetwork::Autoencoder {
-        encoder: encoder(),
-        values: PatchValues::Unit,
-    });
-    let geometry = trainee.model.config().geometry;
-    (trainee, Reconstruction { geometry })
+fn learner(lifted: LiftedConfig, task: TaskNetwork) -> LiftedLearner {
+    with_setup(task, |setup| lifted.start(setup)).unwrap()
 }
 
-fn images(count: usize, device: &Device) -> Tensor<4> {
-    Tensor::from_data(
-        TensorData::new(batch(count), [count, 1, SIDE, SIDE]),
-        device,
-    )
-}
-
-fn classify(trainee: &mut Trainee, order: StageOrder, steps: usize) -> Vec<f32> {
-    let device = Device::flex().autodiff();
-    let task = Classification {
-        mean_labels: Tensor::full([6, 2], 0.5, &device),
-        distance: MeanDistance::Squared,
+fn train(learner: &mut dyn Learner, steps: usize) -> Vec<f64> {
+    let step = |_| {
+        let step = learner.step(&batch(6), START).unwrap();
+        assert_eq!(step.measurements.non_finite(), None);
+        step.measurements.get("task_loss").unwrap()
     };
-    (0..steps)
-        .map(|_| {
-            let step = config(order).step(trainee, images(6, &device), &task, START);
-            step.unwrap().task_loss
-        })
-        .collect()
+    (0..steps).map(step).collect()
+}
+
+fn bytes(learner: &dyn Learner) -> Vec<u8> {
+    learner.state().unwrap().to_bytes(9).unwrap()
 }
 
 #[test]
 fn both_orders_learn_and_repeat_to_the_bit() {
     for order in [StageOrder::TaskFirst, StageOrder::KeypointsFirst] {
-        let mut first = trainee(classifier());
-        let losses = classify(&mut first, order, 40);
-        assert!(losses.iter().all(|loss| loss.is_finite()));
+        let mut first = learner(config(order), classifier());
+        let losses = train(&mut first, 40);
         let (early, late) = (losses[0], losses[39]);
         assert!(late < 0.5 * early.max(1e-3), "{order:?}: {early} to {late}");
-        let mut second = trainee(classifier());
-        classify(&mut second, order, 40);
-        assert_eq!(first.to_bytes(40).unwrap(), second.to_bytes(40).unwrap());
+        let mut second = learner(config(order), classifier());
+        train(&mut second, 40);
+        assert_eq!(bytes(&first), bytes(&second));
     }
 }
 
 #[test]
-fn a_restored_training_goes_on_to_the_bit() {
-    let mut whole = trainee(classifier());
-    classify(&mut whole, StageOrder::TaskFirst, 9);
-    let mut first = trainee(classifier());
-    classify(&mut first, StageOrder::TaskFirst, 4);
-    let bytes = first.to_bytes(4).unwrap();
-    let mut second = trainee(classifier());
-    assert_eq!(second.restore(&bytes).unwrap(), 4);
-    classify(&mut second, StageOrder::TaskFirst, 5);
-    assert_eq!(whole.to_bytes(9).unwrap(), second.to_bytes(9).unwrap());
-    for length in [0, 1, 7, bytes.len() / 2, bytes.len() - 1] {
-        assert!(second.restore(&bytes[..length]).is_err());
-    }
+fn a_restored_training_continues_to_the_bit() {
+    let lifted = config(StageOrder::TaskFirst);
+    let mut whole = learner(lifted, classifier());
+    train(&mut whole, 9);
+    let mut first = learner(lifted, classifier());
+    train(&mut first, 4);
+    let (state, step) = LearnerState::from_bytes(&bytes(&first)).unwrap();
+    assert_eq!(step, 9);
+    let mut second = learner(lifted, classifier());
+    second.restore(state.clone()).unwrap();
+    train(&mut second, 5);
+    assert_eq!(bytes(&whole), bytes(&second));
+    let mut other = learner(lifted, autoencoder());
+    assert!(other.restore(state).is_err());
 }
 
-/// How far the keypoints of a fresh reconstruction go in one training step, in all.
-fn way_px(lifted: LiftedConfig, progress: Progress) -> f32 {
-    let device = Device::flex().autodiff();
-    let (mut trainee, task) = redrawer();
-    let step = lifted.step(&mut trainee, images(6, &device), &task, progress);
-    let step = step.unwrap();
-    let pairs = step.found.iter().flatten().zip(step.moved.iter().flatten());
+#[test]
+fn what_a_method_needs_to_know_must_be_known() {
+    let mut unknown = batch(6);
+    (unknown.class_counts, unknown.truths) = (None, None);
+    let lifted = config(StageOrder::TaskFirst);
+    let step = |task| learner(lifted, task).step(&unknown, START);
+    assert!(step(classifier()).is_err());
+    assert!(step(autoencoder()).is_ok());
+    let supervised = SupervisedConfig::default();
+    let mut supervised = with_setup(classifier(), |setup| supervised.learner(setup)).unwrap();
+    assert!(supervised.step(&unknown, START).is_err());
+}
+
+/// How far the keypoints of a fresh reconstruction move in one training step, in all.
+fn distance_px(lifted: LiftedConfig) -> f32 {
+    let mut learner = learner(lifted, autoencoder());
+    let step = learner.lifted_step(&batch(6), START).unwrap();
+    let pairs = step.start.iter().flatten().zip(step.moved.iter().flatten());
     pairs
         .map(|(a, b)| (a.x_px - b.x_px).hypot(a.y_px - b.y_px))
         .sum()
 }
 
 #[test]
-fn momentum_carries_further_and_lambda_holds_back_once_it_is_warm() {
-    let free = LiftedConfig {
-        seeded_steps: 0,
-        keypoint_steps: 4,
-        keypoint_rate: 1e-3,
-        keypoint_momentum: 0.0,
+fn momentum_carries_further_and_lambda_holds_back() {
+    let mut free = from_heatmap(StageOrder::KeypointsFirst);
+    free.keypoints = KeypointConfig {
+        steps: 4,
+        learning_rate: 1e-3,
+        momentum: 0.0,
         lambda: 0.0,
-        lambda_warmup_steps: 100,
-        ..config(StageOrder::KeypointsFirst)
+        ..free.keypoints
     };
-    let way = |lifted| way_px(lifted, START);
-    let carried = LiftedConfig {
-        keypoint_momentum: 0.9,
-        ..free
-    };
-    assert!(way(carried) > 1.5 * way(free));
-    let held = LiftedConfig {
-        lambda: 200.0,
-        ..free
-    };
-    let (cold, late) = (way(held), Progress { step: 99, ..START });
-    let warm = way_px(held, late);
-    assert!(warm < 0.9 * cold, "{warm} {cold}");
-    assert!(cold > 0.95 * way(free), "{cold} {}", way(free));
+    let mut carried = free;
+    carried.keypoints.momentum = 0.9;
+    assert!(distance_px(carried) > 1.5 * distance_px(free));
+    let mut held = free;
+    held.keypoints.lambda = 200.0;
+    assert!(distance_px(held) < 0.9 * distance_px(free));
 }
 
 #[test]
-fn keypoints_on_nothing_are_seeded_again_and_small_scales_come_later() {
-    let device = Device::flex().autodiff();
-    let start = |lifted: LiftedConfig| {
-        let (mut trainee, task) = redrawer();
-        let step = lifted.step(&mut trainee, images(6, &device), &task, START);
-        step.unwrap().found
-    };
-    let own = LiftedConfig {
-        seeded_steps: 0,
-        seeds_compete: false,
-        ..config(StageOrder::KeypointsFirst)
-    };
-    let seeds = start(LiftedConfig {
-        seeded_steps: 1,
-        ..own
-    });
-    let all_again = LiftedConfig {
-        reseed_below: f32::MAX,
-        ..own
-    };
-    assert_ne!(start(own), seeds);
-    assert_eq!(start(all_again), seeds);
-    let coarse = LiftedConfig {
-        coarse_to_fine_steps: 10,
-        ..own
-    };
-    let largest = 2.0f32.sqrt();
-    let scales = start(coarse).into_iter().flatten().map(|p| p.scale);
-    assert!(
-        scales
-            .into_iter()
-            .all(|scale| (scale - largest).abs() < 1e-5)
-    );
-}
-
-#[test]
-fn patches_of_a_classifier_may_be_turned_those_of_an_auto_encoder_not() {
-    let device = Device::flex().autodiff();
-    let turning = LiftedConfig {
-        seeds: Seeds::Peaks,
-        jitter_turn_rad: 0.3,
-        ..config(StageOrder::TaskFirst)
-    };
-    let task = Classification {
-        mean_labels: Tensor::full([6, 2], 0.5, &device),
-        distance: MeanDistance::Squared,
-    };
-    let mut reader = trainee(classifier());
-    let losses: Vec<f32> = (0..40)
-        .map(|_| {
-            let step = turning.step(&mut reader, images(6, &device), &task, START);
-            step.unwrap().task_loss
-        })
-        .collect();
+fn patches_of_a_classifier_may_be_rotated_those_of_an_auto_encoder_not() {
+    let mut rotating = config(StageOrder::TaskFirst);
+    rotating.proposals.kind = Proposals::Peaks;
+    rotating.jitter.rotation_rad = 0.3;
+    let losses = train(&mut learner(rotating, classifier()), 40);
     assert!(losses[39] < 0.5 * losses[0].max(1e-3), "{losses:?}");
-    let (mut redrawer, task) = redrawer();
-    let step = turning.step(&mut redrawer, images(6, &device), &task, START);
-    assert!(step.is_err());
+    assert!(with_setup(autoencoder(), |setup| rotating.start(setup)).is_err());
 }
 
 #[test]
-fn the_supervised_bound_learns_places_and_labels() {
-    let device = Device::flex().autodiff();
-    let truths: Vec<Vec<Truth>> = (0..6)
-        .map(|image| {
-            let truth = |(label, (_, left, top)): (usize, (f32, usize, usize))| Truth {
-                bounds: PixelBox {
-                    x_min_px: left as f32 - 1.0,
-                    y_min_px: top as f32 - 1.0,
-                    x_max_px: left as f32 + 5.0,
-                    y_max_px: top as f32 + 5.0,
-                },
-                label,
-            };
-            squares(image).into_iter().enumerate().map(truth).collect()
-        })
-        .collect();
+fn supervised_training_learns_places_and_labels() {
     let supervised = SupervisedConfig {
-        jitter_px: 0.5,
-        jitter_turn_rad: 0.1,
+        jitter_shift_px: 0.5,
+        jitter_rotation_rad: 0.1,
         heatmap_window_px: 3,
     };
-    let mut trainee = trainee(classifier());
-    let mut step = |truths: &[Vec<Truth>]| {
-        supervised.step(&mut trainee, images(6, &device), truths, || 0.5, START)
-    };
-    let steps: Vec<_> = (0..40).map(|_| step(&truths).unwrap()).collect();
-    assert!(steps[39].task_loss < 0.5 * steps[0].task_loss);
-    assert!(steps[39].heatmap_loss < steps[0].heatmap_loss);
-    assert_eq!(steps[0].moved[2][1].x_px, 17.0);
-    let mut uneven = truths.clone();
-    uneven[3].pop();
-    assert!(step(&uneven).is_err());
+    let mut learner = with_setup(classifier(), |setup| supervised.learner(setup)).unwrap();
+    let steps: Vec<_> = (0..40)
+        .map(|_| learner.step(&batch(6), START).unwrap().measurements)
+        .collect();
+    let loss = |step: usize, name| steps[step].get(name).unwrap();
+    assert!(loss(39, "task_loss") < 0.5 * loss(0, "task_loss"));
+    assert!(loss(39, "heatmap_loss") < loss(0, "heatmap_loss"));
+    let mut uneven = batch(6);
+    uneven.truths.as_mut().unwrap()[3].pop();
+    assert!(learner.step(&uneven, START).is_err());
 }
 
 #[test]
 fn reconstruction_learns_through_the_same_loop() {
-    let device = Device::flex().autodiff();
-    let (mut trainee, task) = redrawer();
-    let lifted = config(StageOrder::TaskFirst);
-    let losses: Vec<f32> = (0..60)
-        .map(|_| {
-            let step = lifted.step(&mut trainee, images(6, &device), &task, START);
-            step.unwrap().task_loss
-        })
-        .collect();
-    assert!(
-        losses[59] < 0.75 * losses[0],
-        "{} to {}",
-        losses[0],
-        losses[59]
-    );
+    let mut learner = learner(config(StageOrder::TaskFirst), autoencoder());
+    let losses = train(&mut learner, 60);
+    let (early, late) = (losses[0], losses[59]);
+    assert!(late < 0.75 * early, "{early} to {late}");
 }
 
 /// The image's task loss has no bound, so that a step may not have one either.
 #[test]
 fn the_limit_holds_whatever_the_gradient() {
-    let device = Device::flex().autodiff();
-    let task = Classification {
-        mean_labels: Tensor::from_data([[1.0, 0.0]], &device),
-        distance: MeanDistance::RelativeEntropy,
-    };
+    let mut one_class = batch(1);
+    one_class.class_counts = Some(vec![vec![1, 0]]);
     // Edges of a box of 6 px move by 1.5 px when its scale changes by .5.
-    for (moves_scale, scale_limit) in [(false, 0.0), (true, 0.5)] {
-        let mut trainee = trainee(classifier());
-        let lifted = LiftedConfig {
-            keypoint_rate: 1e9,
-            keypoint_limit_px: 1.5,
-            moves_scale,
-            seeded_steps: 0,
-            ..config(StageOrder::TaskFirst)
+    for (move_scale, scale_limit) in [(false, 0.0), (true, 0.5)] {
+        let mut lifted = from_heatmap(StageOrder::TaskFirst);
+        lifted.mean_distance = MeanDistance::RelativeEntropy;
+        lifted.keypoints = KeypointConfig {
+            learning_rate: 1e9,
+            max_step_px: 1.5,
+            move_scale,
+            ..lifted.keypoints
         };
-        let step = lifted.step(&mut trainee, images(1, &device), &task, START);
-        let step = step.unwrap();
+        let mut learner = learner(lifted, classifier());
+        let step = learner.lifted_step(&one_class, START).unwrap();
         let (mut furthest, mut most) = (0f32, 0f32);
-        for (found, moved) in step.found[0].iter().zip(&step.moved[0]) {
-            let length = (moved.x_px - found.x_px).hypot(moved.y_px - found.y_px);
+        for (start, moved) in step.start[0].iter().zip(&step.moved[0]) {
+            let length = (moved.x_px - start.x_px).hypot(moved.y_px - start.y_px);
             furthest = furthest.max(length);
-            most = most.max((moved.scale - found.scale).abs());
+            most = most.max((moved.scale - start.scale).abs());
         }
         assert!((1.4..=1.5 + 1e-4).contains(&furthest), "{furthest}");
         assert!((most - scale_limit).abs() < 1e-4, "{most}");
@@ -372,68 +336,67 @@ fn the_limit_holds_whatever_the_gradient() {
 }
 
 #[test]
-fn detection_gives_k_boxes_per_image() {
-    let mut trainee = trainee(classifier());
-    classify(&mut trainee, StageOrder::TaskFirst, 1);
+fn a_finder_gives_at_most_k_boxes_per_image() {
+    let mut learner = learner(config(StageOrder::TaskFirst), classifier());
+    train(&mut learner, 1);
     let device = Device::flex();
-    let model = trainee.evaluated(&device).unwrap();
-    let found = model.detect(images(3, &device)).unwrap();
-    assert_eq!(found.len(), 3);
-    for image in &found {
-        assert_eq!(image.len(), 2);
-        assert!(image[0].score >= image[1].score);
-        assert!(image.iter().all(|found| found.label < 2));
-    }
-    let bytes = model.to_safetensors().unwrap();
-    let again = Model::from_safetensors(model.config().clone(), &bytes, &device).unwrap();
-    assert_eq!(again.detect(images(3, &device)).unwrap(), found);
+    let finder = learner.finder(&device).unwrap();
+    let found = finder.find(images(3, &device), &[2, 0, 1]).unwrap();
+    let lengths: Vec<usize> = found.iter().map(Vec::len).collect();
+    assert_eq!(lengths, [2, 0, 1]);
+    assert!(found[0][0].score >= found[0][1].score);
+    assert!(found.iter().flatten().all(|found| found.label < 2));
+    assert!(finder.find(images(3, &device), &[2, 2]).is_err());
+    let bytes = finder.to_safetensors().unwrap();
+    let again = Model::from_safetensors(model(classifier()), &bytes, &device).unwrap();
+    assert_eq!(again.find(images(3, &device), &[2, 0, 1]).unwrap(), found);
+    assert!(finder.redraw(images(3, &device), &found).unwrap().is_none());
 }
 
 #[test]
 fn an_auto_encoder_redraws_what_the_loss_compares() {
-    let device = Device::flex().autodiff();
-    let mut trainee = trainee(TaskNetwork::Autoencoder {
-        encoder: encoder(),
-        values: PatchValues::Unit,
-    });
-    let geometry = trainee.model.config().geometry;
-    let plain = Device::flex();
-    let model = trainee.evaluated(&plain).unwrap();
-    let found = model.locate(images(6, &plain)).unwrap();
-    let redrawn = model.redraw(images(6, &plain), &found).unwrap();
+    let device = Device::flex();
+    let mut lifted = from_heatmap(StageOrder::TaskFirst);
+    lifted.jitter = JitterConfig::default();
+    let mut learner = learner(lifted, autoencoder());
+    let finder = learner.finder(&device).unwrap();
+    let found = finder.find(images(6, &device), &[2; 6]).unwrap();
+    let redraw = |found: &[_]| finder.redraw(images(6, &device), found).unwrap().unwrap();
+    let redrawn = redraw(&found);
     assert_eq!(redrawn.dims(), [6, 1, SIDE, SIDE]);
-    let loss = (images(6, &plain) - redrawn)
-        .square()
-        .sum()
-        .into_scalar::<f32>()
-        / 6.0;
-    let task = Reconstruction { geometry };
-    let lifted = LiftedConfig {
-        seeded_steps: 0,
-        seeds_compete: false,
-        jitter_px: 0.0,
-        ..config(StageOrder::TaskFirst)
-    };
-    let step = lifted.step(&mut trainee, images(6, &device), &task, START);
-    let expected = step.unwrap().task_loss;
+    let squares = (images(6, &device) - redrawn.clone()).square().sum();
+    let loss = squares.into_scalar::<f32>() / 6.0;
+    let expected = learner.lifted_step(&batch(6), START).unwrap().task_loss;
     assert!(
         (loss - expected).abs() < 1e-3 * expected,
         "{loss} {expected}"
     );
 
-    let reader = Model::init(model.config().clone(), 0, &plain).unwrap();
-    let classifier = Model::init(
-        ModelConfig {
-            task: classifier(),
-            ..reader.config().clone()
-        },
-        0,
-        &plain,
-    );
+    let mut uneven = found.clone();
+    uneven[1].clear();
+    let parts = redraw(&uneven);
+    let of = |images: &Tensor<4>, index| {
+        let image = images.clone().narrow(0, index, 1);
+        image.try_into_vec_as::<f32>().unwrap()
+    };
+    assert_eq!(of(&parts, 1), vec![0.0; SIDE * SIDE]);
+    for (a, b) in of(&parts, 2).iter().zip(of(&redrawn, 2)) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+}
+
+#[test]
+fn outputs_that_are_not_finite_are_an_error() {
+    let device = Device::flex();
+    let config = model(classifier());
+    let mut model = Model::init(config, 1, &device).unwrap();
+    let huge = model.task.parameter_values().unwrap();
+    let huge: Vec<f32> = huge.iter().map(|value| value * 1e30).collect();
+    let huge = Tensor::<1>::from_data(huge.as_slice(), &device);
+    model.task = model.task.with_parameters(huge).unwrap();
+    let found = model.find(images(2, &device), &[2; 2]);
     assert!(
-        classifier
-            .unwrap()
-            .redraw(images(6, &plain), &found)
-            .is_err()
+        matches!(found, Err(mist::Error::NonFiniteOutput { .. })),
+        "{found:?}"
     );
 }

@@ -96,7 +96,7 @@ fn assert_close(found: Option<f64>, expected: Option<f64>, what: &str) {
 }
 
 fn assert_metrics(found: &Evaluation, expected: &BTreeMap<String, f64>, case: &str) {
-    let found: BTreeMap<&str, f64> = found.metrics.entries().map(|(n, &v)| (n, v)).collect();
+    let found: BTreeMap<&str, f64> = found.metrics.iter().map(|(n, &v)| (n, v)).collect();
     let names = |found: Vec<&str>| found.join(" ");
     assert_eq!(
         names(found.keys().copied().collect()),

@@ -70,7 +70,7 @@ impl Case {
         PatchGeometry {
             base_box_px: self.sizes.base_box_px,
             patch_px: self.sizes.patch_px,
-            context: 1.0,
+            context_px: 0.0,
         }
     }
 

@@ -1,7 +1,7 @@
 //! `mist completions`: shell completion scripts.
 
-use anyhow::Result;
 use clap::CommandFactory;
+use mist_lab::Result;
 
 use crate::cli::Cli;
 use crate::stdout;

@@ -1,52 +1,58 @@
 //! `mist demo`: from nothing to detections in minutes.
 
-use anyhow::Result;
 use mist::device::Compute;
 use mist_data::Split;
+use mist_lab::Result;
+use mist_lab::evaluation::{EvaluateOptions, evaluate};
+use mist_lab::models::Choice;
+use mist_lab::recipe::Recipe;
+use mist_lab::training::{TrainOptions, create_run, train};
 
-use super::Say;
-use crate::cli::{DataPlace, Demo};
-use crate::evaluation::Proposals;
-use crate::models::{self, Choice};
-use crate::recipe::Recipe;
-use crate::run::directory::RunDirectory;
-use crate::training::{Conditions, train};
-use crate::{batches, detections, evaluation, stdout};
+use crate::cli::Demo;
+use crate::console::Console;
+use crate::signals::Signals;
+use crate::stdout;
 
-/// Trains on glyph scenes, judges on others, and prints where the sheet of detections is.
-pub fn run(command: &Demo, say: Say) -> Result<()> {
+/// Trains on glyph scenes, evaluates on others, and prints where the sheet of detections is.
+pub fn run(command: &Demo, console: &mut Console) -> Result<()> {
     let recipe = Recipe::load("glyphs-demo", &command.settings)?;
-    let run = RunDirectory::create(&recipe, command.out.as_deref())?;
-    say.line(format_args!(
+    let signals = Signals::listen()?;
+    let options = TrainOptions {
+        device: Compute::Cpu.device()?,
+        budget: None,
+        data: None,
+        stop: &|| signals.seen(),
+    };
+    let run = create_run(&recipe, command.out.as_deref(), &options)?;
+    console.line(format_args!(
         "learning to find and read {} objects per image from class counts alone, in {}",
         recipe.model.extractor.instances,
         run.root().display()
     ));
-    let device = Compute::Cpu.device()?;
-    let place = DataPlace { data: None };
-    train(
-        &run,
-        &Conditions {
-            device: device.clone(),
-            budget: None,
-            place: &place,
-            say,
+    train(&run, &options, console)?;
+    let sheet = run.root().join("detections.png");
+    let evaluated = evaluate(
+        &EvaluateOptions {
+            model: run.root().to_owned(),
+            choice: Choice::Best,
+            dataset: None,
+            split: Split::Test,
+            count: command.count,
+            proposals: None,
+            device: options.device.clone(),
+            data: None,
+            sheet: Some(sheet.clone()),
+            record: None,
         },
+        console,
     )?;
-    let model = models::load(run.root(), Choice::Best, &device)?.model;
-    let set = batches::open(recipe.kind()?, 0, Split::Test, &place)?;
-    let results =
-        evaluation::detect_scenes(&model, &set, command.count, Proposals::Heatmap, &device)?;
-    let instances = recipe.model.extractor.instances;
-    let found = evaluation::judge(&results, set.classes(), instances, None).metrics;
-    let percent = |value: Option<f64>| value.unwrap_or_default() * 100.0;
-    say.line(format_args!(
+    let metrics = evaluated.evaluation.metrics;
+    let percent = |name: &str| metrics.get(name).unwrap_or_default() * 100.0;
+    console.line(format_args!(
         "on {} held-out scenes: {:.1} % found (IoU 50 %), {:.1} % found and read",
         command.count,
-        percent(found.iou50),
-        percent(found.both)
+        percent("iou50"),
+        percent("both")
     ));
-    let sheet = run.root().join("detections.png");
-    detections::write_sheet(&sheet, &set, &results.images, &recipe.model.task)?;
     stdout::write(&format!("{}\n", sheet.display()))
 }

@@ -11,47 +11,25 @@ mod report;
 mod reproduce;
 mod train;
 
-pub use bench::Workload;
-
-use anyhow::Result;
+use mist_lab::Result;
 
 use crate::cli::{Cli, Command};
+use crate::console::Console;
 
 /// Runs the verb that was asked for.
 pub fn run(arguments: Cli) -> Result<()> {
-    let say = Say {
-        quiet: arguments.quiet,
-    };
+    let mut console = Console::new(arguments.quiet);
+    let console = &mut console;
     match arguments.command {
-        Command::Demo(command) => demo::run(&command, say),
-        Command::Data(command) => data::run(command, say),
-        Command::Bench(command) => bench::run(&command, say),
-        Command::Train(command) => train::run(&command, say),
-        Command::Detect(command) => detect::run(&command, say),
-        Command::Report(command) => report::run(&command, say),
-        Command::Reproduce(command) => reproduce::run(&command, say),
+        Command::Demo(command) => demo::run(&command, console),
+        Command::Data(command) => data::run(command, console),
+        Command::Bench(command) => bench::run(&command, console),
+        Command::Train(command) => train::run(&command, console),
+        Command::Detect(command) => detect::run(&command, console),
+        Command::Report(command) => report::run(&command, console),
+        Command::Reproduce(command) => reproduce::run(&command, console),
         Command::Export(command) => export::run(&command),
-        Command::Eval(command) => eval::run(&command, say),
+        Command::Eval(command) => eval::run(&command, console),
         Command::Completions { shell } => completions::run(shell),
-    }
-}
-
-/// Messages for people, on standard error.
-#[derive(Clone, Copy)]
-pub struct Say {
-    quiet: bool,
-}
-
-impl Say {
-    /// Whether only errors are wanted.
-    pub fn is_quiet(self) -> bool {
-        self.quiet
-    }
-
-    /// Prints one line unless `--quiet`.
-    pub fn line(self, text: impl std::fmt::Display) {
-        if !self.quiet {
-            eprintln!("{text}");
-        }
     }
 }

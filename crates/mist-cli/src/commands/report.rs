@@ -1,120 +1,19 @@
 //! `mist report`
 
-use std::fs;
-use std::path::Path;
+use mist_lab::Result;
+use mist_lab::report::{self, ReportOptions};
 
-use anyhow::{Context, Result};
-use mist::device::Compute;
-use mist::model::TaskNetwork;
-use mist_data::Split;
-
-use super::Say;
 use crate::cli::Report;
-use crate::evaluation::Proposals;
-use crate::models::{self, Choice};
-use crate::patches::patch_sheet;
-use crate::recipe::Recipe;
-use crate::report::Page;
-use crate::run::directory::RunDirectory;
-use crate::run::metrics_log::{self, Line};
-use crate::run::whole_file;
-use crate::{batches, detections, evaluation, figures, stdout};
-
-/// Held-out scenes that are shown.
-const SHOWN: u64 = 12;
+use crate::console::Console;
+use crate::stdout;
 
 /// Writes the page and prints its path.
-pub fn run(command: &Report, say: Say) -> Result<()> {
-    let run = RunDirectory::open(&command.run)?;
-    let recipe = run.recipe()?;
-    let lines = metrics_log::read(&run.metrics())?;
-    let mut page = Page::new(&recipe.experiment);
-    summary(&mut page, &recipe, &lines);
-    page.heading("Convergence");
-    page.svg(&figures::convergence(&lines));
-    found(&mut page, &run, command)?;
-    pictures(&mut page, &run)?;
-    page.heading("Recipe");
-    page.listing(&recipe.to_toml()?);
-    let path = match &command.out {
-        Some(path) => path.clone(),
-        None => run.root().join("report.html"),
-    };
-    whole_file::write(&path, page.finish().as_bytes())?;
-    say.line("open it in a browser; it needs nothing else");
+pub fn run(command: &Report, console: &mut Console) -> Result<()> {
+    let path = report::write(&ReportOptions {
+        run: command.run.clone(),
+        out: command.out.clone(),
+        data: command.place.data.clone(),
+    })?;
+    console.line("open it in a browser; it needs nothing else");
     stdout::write(&format!("{}\n", path.display()))
-}
-
-fn summary(page: &mut Page, recipe: &Recipe, lines: &[Line]) {
-    let last = lines.last();
-    let step = last.map_or(0, |line| line.step);
-    let minutes = last.map_or(0.0, |line| line.secs / 60.0);
-    page.paragraph(&format!(
-        "{} on scenes of kind {}, seed {}: {step} of {} steps of {} images in {minutes:.1} minutes.",
-        recipe.method.name(),
-        recipe.scenes,
-        recipe.seed,
-        recipe.steps,
-        recipe.batch
-    ));
-    if let Some(found) = lines.iter().rev().find_map(|line| line.validation) {
-        page.heading("Last look at held-out scenes");
-        page.table(
-            found
-                .entries()
-                .map(|(name, value)| (name, format!("{value:.4}"))),
-        );
-    }
-}
-
-/// Detections on held-out scenes, and each patch with what the task network makes of it.
-fn found(page: &mut Page, run: &RunDirectory, command: &Report) -> Result<()> {
-    let device = Compute::Cpu.device()?;
-    let loaded = models::load(run.root(), Choice::Best, &device)?;
-    let kind = run.recipe()?.kind()?;
-    let set = batches::open(kind, 0, Split::Valid, &command.place)?;
-    let seen = evaluation::detect_scenes(&loaded.model, &set, SHOWN, Proposals::Heatmap, &device)?;
-    let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
-    let sheet = directory.path().join("sheet.png");
-    let task = &loaded.model.config().task;
-    detections::write_sheet(&sheet, &set, &seen.images, task)?;
-    page.heading("Found in held-out scenes");
-    page.png(&read(&sheet)?, "what is found");
-    let patches = directory.path().join("patches.png");
-    mist_data::write_png(&patches, &patch_sheet(&loaded.model, &set, &device)?)?;
-    page.heading("Patches");
-    let caption = match task {
-        TaskNetwork::Classifier { .. } => "image, boxes, and the patches below",
-        TaskNetwork::Autoencoder { .. } => {
-            "image, boxes and the image redrawn; below, each patch and what becomes of it"
-        }
-    };
-    page.png(&read(&patches)?, caption);
-    Ok(())
-}
-
-/// The pictures that were drawn while training: the first and the last.
-fn pictures(page: &mut Page, run: &RunDirectory) -> Result<()> {
-    let directory = run.samples();
-    let entries =
-        fs::read_dir(&directory).with_context(|| format!("cannot read {}", directory.display()))?;
-    let mut paths = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<std::io::Result<Vec<_>>>()?;
-    paths.sort();
-    let last = paths.len().saturating_sub(1);
-    let shown = paths.iter().enumerate();
-    let shown = shown.filter(|(index, _)| *index == 0 || *index == last);
-    page.heading("While training");
-    for (_, path) in shown {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let caption =
-            format!("{name}: image, heatmap, target, boxes before and after the keypoint stage");
-        page.png(&read(path)?, &caption);
-    }
-    Ok(())
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }

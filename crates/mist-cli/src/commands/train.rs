@@ -1,53 +1,49 @@
 //! `mist train`
 
-use anyhow::Result;
+use mist_lab::Result;
+use mist_lab::recipe::Recipe;
+use mist_lab::run::directory::RunDirectory;
+use mist_lab::training::{End, TrainOptions, create_run, newest_run, train};
 
-use super::Say;
 use crate::cli::Train;
-use crate::exit::Usage;
-use crate::recipe::Recipe;
-use crate::run::directory::RunDirectory;
+use crate::console::Console;
+use crate::signals::Signals;
 use crate::stdout;
-use crate::training::{Conditions, End, check, starting_model, train};
 
 /// Trains and prints the run's directory.
-pub fn run(command: &Train, say: Say) -> Result<()> {
+pub fn run(command: &Train, console: &mut Console) -> Result<()> {
     command.precision.select()?;
-    let run = if command.resume {
-        existing(command)?
-    } else {
-        let mut recipe = Recipe::load(&command.recipe, &command.settings)?;
-        recipe.seed = command.seed.unwrap_or(recipe.seed);
-        if let Some(model) = &command.from {
-            recipe.start = Some(model.clone());
-        }
-        check(&recipe, &command.place)?;
-        starting_model(&recipe, &command.device.device()?)?;
-        RunDirectory::create(&recipe, command.out.as_deref())?
-    };
-    say.line(format_args!("training in {}", run.root().display()));
-    let conditions = Conditions {
+    let signals = Signals::listen()?;
+    let options = TrainOptions {
         device: command.device.device()?,
         budget: command.budget,
-        place: &command.place,
-        say,
+        data: command.place.data.clone(),
+        stop: &|| signals.seen(),
     };
-    if train(&run, &conditions)? == End::OutOfTime {
-        say.line("the time is used up; `--resume` continues");
+    let run = if command.resume {
+        existing_run(command)?
+    } else {
+        create_run(&recipe(command)?, command.out.as_deref(), &options)?
+    };
+    console.line(format_args!("training in {}", run.root().display()));
+    if train(&run, &options, console)? == End::OutOfTime {
+        console.line("the time is used up; `--resume` continues");
     }
     stdout::write(&format!("{}\n", run.root().display()))
 }
 
-fn existing(command: &Train) -> Result<RunDirectory> {
-    if let Some(out) = &command.out {
-        return RunDirectory::open(out);
+fn recipe(command: &Train) -> Result<Recipe> {
+    let mut recipe = Recipe::load(&command.recipe, &command.settings)?;
+    recipe.seed = command.seed.unwrap_or(recipe.seed);
+    if let Some(model) = &command.from {
+        recipe.start = Some(model.clone());
     }
-    let recipe = Recipe::load(&command.recipe, &[])?;
-    RunDirectory::newest(&recipe.experiment)?.ok_or_else(|| {
-        Usage(format!(
-            "there is no run of {} to go on with",
-            recipe.experiment
-        ))
-        .into()
-    })
+    Ok(recipe)
+}
+
+fn existing_run(command: &Train) -> Result<RunDirectory> {
+    match &command.out {
+        Some(out) => RunDirectory::open(out),
+        None => newest_run(&Recipe::load(&command.recipe, &[])?.experiment),
+    }
 }

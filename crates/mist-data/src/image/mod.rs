@@ -11,8 +11,7 @@ mod tiff;
 
 pub use formats::has_image_extension;
 pub use limits::DecodeLimits;
-pub(crate) use png::encode_png;
-pub use png::write_png;
+pub use png::{encode_png, write_png};
 pub use read::read_image;
 
 /// A planar image: channel, then row, then column, with values in `[0, 1]`.
@@ -54,6 +53,12 @@ impl Image {
             channels,
             pixels: vec![value; width_px * height_px * channels],
         }
+    }
+
+    /// Whether there are as many values as width, height and channels say.
+    pub(crate) fn is_complete(&self) -> bool {
+        let area = self.width_px.checked_mul(self.height_px);
+        area.and_then(|area| area.checked_mul(self.channels)) == Some(self.pixels.len())
     }
 
     /// Where the pixel in column `x_px` and row `y_px` of a channel stands in `pixels`.

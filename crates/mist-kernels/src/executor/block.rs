@@ -183,7 +183,8 @@ impl Context<'_> {
                     affine: &block.affine[moments],
                     relu,
                 };
-                // SAFETY: the kernel slices every row with checks and stays inside it.
+                // SAFETY: the executor has checked the instruction set. The kernel slices its rows with checks; their
+                // channels are `out.side.channels`.
                 unsafe { self.isa.launch(out.side.channels, kernel) };
             }
             Action::AddRelu { skip } => {
@@ -194,7 +195,7 @@ impl Context<'_> {
                     skip: map(skip.value),
                     dst: to,
                 };
-                // SAFETY: as above.
+                // SAFETY: as for `ApplyNorm`.
                 unsafe { self.isa.launch(out.side.channels, kernel) };
             }
             Action::Relu => {
@@ -207,10 +208,11 @@ impl Context<'_> {
                     src_side: from.side,
                     dst_side: out.side,
                     samples,
-                    src,
+                    src: &src[..self.len(step.src, samples)],
                     dst: to,
                 };
-                // SAFETY: windows lie inside the source map.
+                // SAFETY: the executor has checked the instruction set. Both slices hold `samples` maps of their sides,
+                // which `Layer::output_shape` relates and which share their channels.
                 unsafe { self.isa.launch(out.side.channels, kernel) };
             }
             Action::Mean => super::pixelwise::mean(src, to, out.side.channels),
@@ -235,7 +237,7 @@ impl Context<'_> {
             src: block.map(src, self.len(src, samples)),
             moments: &mut found,
         };
-        // SAFETY: rows are sliced with checks.
+        // SAFETY: the executor has checked the instruction set. The kernel slices samples and rows with checks.
         unsafe { self.isa.launch(value.side.channels, kernel) };
         let (scale, shift) = self.norm_parameters(layer);
         affine_form(&found, scale, shift, &mut block.affine[moments]);

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::program::Value;
-use super::tiled::{TiledLayer, Way};
+use super::tiled::{Direction, TiledLayer};
 use crate::kernels::direct::DirectConvolution;
 use crate::kernels::elementwise::ChannelSums;
 use crate::kernels::on_load::OnLoad;
 use crate::kernels::outer::WeightGradient;
-use crate::kernels::run::RunPlan;
+use crate::kernels::run::{RunPlan, Side};
 use crate::kernels::winograd::{
     PLACES, Tiling, WinogradConvolution, WinogradWeightGradient, transform_weight_gradient,
     transform_weights,
@@ -38,6 +38,19 @@ pub(super) struct ConvolutionLayer {
     input_first: bool,
     weight_offset: usize,
     bias_offset: usize,
+    scratch_len: usize,
+}
+
+impl Method {
+    fn scratch_len(&self) -> usize {
+        match self {
+            Self::Direct { .. } => 0,
+            Self::Winograd { forward, backward } => {
+                forward.scratch_len().max(backward.scratch_len())
+            }
+            Self::Tiled(layer) => layer.scratch_len(),
+        }
+    }
 }
 
 /// Maps from this size on are worth transforming.
@@ -75,6 +88,7 @@ impl ConvolutionLayer {
         Self {
             src,
             dst,
+            scratch_len: method.scratch_len(),
             method,
             slabs: kernel * kernel,
             input_first: false,
@@ -95,6 +109,7 @@ impl ConvolutionLayer {
         Self {
             src,
             dst,
+            scratch_len: method.scratch_len(),
             method,
             slabs: 4,
             input_first: true,
@@ -134,13 +149,7 @@ impl ConvolutionLayer {
 
     /// Values of scratch that a pass needs.
     pub fn scratch_len(&self) -> usize {
-        match &self.method {
-            Method::Direct { .. } => 0,
-            Method::Winograd { forward, backward } => {
-                forward.scratch_len().max(backward.scratch_len())
-            }
-            Method::Tiled(layer) => layer.scratch_len(),
-        }
+        self.scratch_len
     }
 
     /// Distance in the flat parameters between the weights of two neighbouring inputs, and of two outputs.
@@ -248,96 +257,96 @@ impl ConvolutionLayer {
 
     /// Runs the convolution over a block of samples.
     pub fn forward(&self, isa: Isa, pass: Pass<'_>, packed: &[f32], relu: bool) {
-        let (weights, bias) = packed.split_at(self.weights_len());
+        let (weights, bias) = packed[..self.forward_len()].split_at(self.weights_len());
+        let pass = pass.between(self.src.side, self.dst.side, self.scratch_len());
         let channels = self.dst.side.channels;
-        // SAFETY: plans and tilings only name pixels of these two maps, whose buffers hold `samples` of them.
         match &self.method {
-            Method::Direct { forward, .. } => unsafe {
-                isa.launch(
-                    channels,
-                    DirectConvolution {
-                        plan: forward,
-                        samples: pass.samples,
-                        src: pass.from,
-                        src_sample: self.src.side.len(),
-                        dst: pass.to,
-                        dst_sample: self.dst.side.len(),
-                        weights,
-                        in_channels: self.src.channels,
-                        out_channels: channels,
-                        bias: Some(bias),
-                        relu,
-                        accumulate: false,
-                    },
-                );
-            },
-            Method::Winograd { forward, .. } => unsafe {
-                isa.launch(
-                    channels | self.src.side.channels,
-                    WinogradConvolution {
-                        tiling: *forward,
-                        samples: pass.samples,
-                        src: pass.from,
-                        on_load: pass.on_load,
-                        dst: pass.to,
-                        weights,
-                        in_channels: self.src.channels,
-                        bias: Some(bias),
-                        relu,
-                        accumulate: false,
-                        scratch: pass.scratch,
-                    },
-                );
-            },
+            Method::Direct { forward, .. } => {
+                let kernel = DirectConvolution {
+                    plan: forward,
+                    samples: pass.samples,
+                    src: pass.from,
+                    src_sample: self.src.side.len(),
+                    dst: pass.to,
+                    dst_sample: self.dst.side.len(),
+                    weights,
+                    in_channels: self.src.channels,
+                    out_channels: channels,
+                    bias: Some(bias),
+                    relu,
+                    accumulate: false,
+                };
+                // SAFETY: the executor has checked the instruction set. Maps, weights and bias were sliced to the lengths
+                // that the plan, made for these sides, asks for.
+                unsafe { isa.launch(channels, kernel) };
+            }
+            Method::Winograd { forward, .. } => {
+                let kernel = WinogradConvolution {
+                    tiling: *forward,
+                    samples: pass.samples,
+                    src: pass.from,
+                    on_load: pass.on_load,
+                    dst: pass.to,
+                    weights,
+                    in_channels: self.src.channels,
+                    bias: Some(bias),
+                    relu,
+                    accumulate: false,
+                    scratch: pass.scratch,
+                };
+                // SAFETY: as for `Direct`, with a tiling of these sides and its scratch.
+                unsafe { isa.launch(channels | self.src.side.channels, kernel) };
+            }
             Method::Tiled(layer) => {
-                layer.convolve(isa, Way::Forward { bias, relu }, pass, weights);
+                layer.convolve(isa, Direction::Forward { bias, relu }, pass, weights);
             }
         }
     }
 
     /// Gradient of the input from that of the output; adds to what is there if `accumulate`.
     pub fn backward(&self, isa: Isa, pass: Pass<'_>, packed: &[f32], accumulate: bool) {
+        let weights = &packed[..self.backward_len()];
+        let pass = pass.between(self.dst.side, self.src.side, self.scratch_len());
         let channels = self.src.side.channels;
-        // SAFETY: as in `forward`, with the maps exchanged.
         match &self.method {
-            Method::Direct { backward, .. } => unsafe {
-                isa.launch(
-                    channels,
-                    DirectConvolution {
-                        plan: backward,
-                        samples: pass.samples,
-                        src: pass.from,
-                        src_sample: self.dst.side.len(),
-                        dst: pass.to,
-                        dst_sample: self.src.side.len(),
-                        weights: packed,
-                        in_channels: self.dst.channels,
-                        out_channels: channels,
-                        bias: None,
-                        relu: false,
-                        accumulate,
-                    },
-                );
-            },
-            Method::Winograd { backward, .. } => unsafe {
-                isa.launch(
-                    channels | self.dst.side.channels,
-                    WinogradConvolution {
-                        tiling: *backward,
-                        samples: pass.samples,
-                        src: pass.from,
-                        on_load: None,
-                        dst: pass.to,
-                        weights: packed,
-                        in_channels: self.dst.channels,
-                        bias: None,
-                        relu: false,
-                        accumulate,
-                        scratch: pass.scratch,
-                    },
-                );
-            },
-            Method::Tiled(layer) => layer.convolve(isa, Way::Back { accumulate }, pass, packed),
+            Method::Direct { backward, .. } => {
+                let kernel = DirectConvolution {
+                    plan: backward,
+                    samples: pass.samples,
+                    src: pass.from,
+                    src_sample: self.dst.side.len(),
+                    dst: pass.to,
+                    dst_sample: self.src.side.len(),
+                    weights,
+                    in_channels: self.dst.channels,
+                    out_channels: channels,
+                    bias: None,
+                    relu: false,
+                    accumulate,
+                };
+                // SAFETY: as in `forward`, with the sides exchanged.
+                unsafe { isa.launch(channels, kernel) };
+            }
+            Method::Winograd { backward, .. } => {
+                let kernel = WinogradConvolution {
+                    tiling: *backward,
+                    samples: pass.samples,
+                    src: pass.from,
+                    on_load: None,
+                    dst: pass.to,
+                    weights,
+                    in_channels: self.dst.channels,
+                    bias: None,
+                    relu: false,
+                    accumulate,
+                    scratch: pass.scratch,
+                };
+                // SAFETY: as in `forward`, with the sides exchanged.
+                unsafe { isa.launch(channels | self.dst.side.channels, kernel) };
+            }
+            Method::Tiled(layer) => {
+                layer.convolve(isa, Direction::Backward { accumulate }, pass, weights);
+            }
         }
     }
 
@@ -351,53 +360,53 @@ impl ConvolutionLayer {
         packed: &mut [f32],
         scratch: &mut [f32],
     ) {
-        let (weights, bias) = packed.split_at_mut(self.weights_len());
+        let (weights, bias) = packed[..self.forward_len()].split_at_mut(self.weights_len());
         let channels = self.dst.side.channels;
+        let src = &src[..samples * self.src.side.len()];
         let gradient = &gradient[..samples * self.dst.side.len()];
-        // SAFETY: as in `forward`.
-        unsafe {
-            match &self.method {
-                Method::Direct { forward, .. } => isa.launch(
-                    channels,
-                    WeightGradient {
-                        plan: forward,
-                        samples,
-                        src,
-                        src_sample: self.src.side.len(),
-                        gradient,
-                        gradient_sample: self.dst.side.len(),
-                        weights,
-                        in_channels: self.src.channels,
-                        out_channels: channels,
-                    },
-                ),
-                Method::Winograd { forward, .. } => isa.launch(
-                    channels | self.src.side.channels,
-                    WinogradWeightGradient {
-                        tiling: *forward,
-                        samples,
-                        src,
-                        on_load,
-                        gradient,
-                        weights,
-                        in_channels: self.src.channels,
-                        scratch,
-                    },
-                ),
-                Method::Tiled(layer) => {
-                    let source = (src, on_load);
-                    layer.weight_gradient(isa, samples, source, gradient, weights, scratch);
-                }
+        let scratch = &mut scratch[..self.scratch_len()];
+        match &self.method {
+            Method::Direct { forward, .. } => {
+                let kernel = WeightGradient {
+                    plan: forward,
+                    samples,
+                    src,
+                    src_sample: self.src.side.len(),
+                    gradient,
+                    gradient_sample: self.dst.side.len(),
+                    weights,
+                    in_channels: self.src.channels,
+                    out_channels: channels,
+                };
+                // SAFETY: as in `forward`; the gradient has the output's side.
+                unsafe { isa.launch(channels, kernel) };
             }
-            isa.launch(
-                channels,
-                ChannelSums {
-                    pixels: gradient,
-                    channels,
-                    sums: bias,
-                },
-            );
+            Method::Winograd { forward, .. } => {
+                let kernel = WinogradWeightGradient {
+                    tiling: *forward,
+                    samples,
+                    src,
+                    on_load,
+                    gradient,
+                    weights,
+                    in_channels: self.src.channels,
+                    scratch,
+                };
+                // SAFETY: as in `forward`; the gradient has the output's side.
+                unsafe { isa.launch(channels | self.src.side.channels, kernel) };
+            }
+            Method::Tiled(layer) => {
+                let source = (src, on_load);
+                layer.weight_gradient(isa, samples, source, gradient, weights, scratch);
+            }
         }
+        let kernel = ChannelSums {
+            pixels: gradient,
+            channels,
+            sums: bias,
+        };
+        // SAFETY: the executor has checked the instruction set. The kernel slices pixels and sums with checks.
+        unsafe { isa.launch(channels, kernel) };
     }
 }
 
@@ -409,4 +418,16 @@ pub(super) struct Pass<'a> {
     pub on_load: Option<OnLoad<'a>>,
     pub to: &'a mut [f32],
     pub scratch: &'a mut [f32],
+}
+
+impl Pass<'_> {
+    /// The same between maps of two sides, each slice as long as it should be.
+    fn between(self, from: Side, to: Side, scratch_len: usize) -> Self {
+        Self {
+            from: &self.from[..self.samples * from.len()],
+            to: &mut self.to[..self.samples * to.len()],
+            scratch: &mut self.scratch[..scratch_len],
+            ..self
+        }
+    }
 }

@@ -56,6 +56,9 @@ pub enum ExecutorError {
         /// What it holds.
         actual: usize,
     },
+    /// A tape for [`Executor::backward`] that another executor recorded.
+    #[error("the tape was recorded by another executor; use the one that ran the forward pass")]
+    ForeignTape,
 }
 
 /// Which gradients the caller needs.
@@ -145,7 +148,6 @@ impl Executor {
         isa: Isa,
         tiles: Option<TileUnit>,
     ) -> Result<Self, ExecutorError> {
-        network.validate()?;
         let output = network.output_shape(input)?;
         let stem = Stem::new(network, input);
         let program = Program::compile(network, stem.layers, stem.output(), tiles)?;
@@ -237,7 +239,7 @@ impl Executor {
     /// Carries the gradient of the outputs back.
     ///
     /// # Errors
-    /// When a slice has the wrong length.
+    /// When a slice has the wrong length or another executor recorded the tape.
     pub fn backward(
         &self,
         parameters: &[f32],
@@ -245,7 +247,11 @@ impl Executor {
         output_gradients: &[f32],
         wanted: Wanted,
     ) -> Result<Gradients, ExecutorError> {
-        let batch = tape.images.len() / self.input.len().max(1);
+        // An executor's pool is its own.
+        if !Arc::ptr_eq(&self.pool, &tape.pool) {
+            return Err(ExecutorError::ForeignTape);
+        }
+        let batch = tape.images.len() / self.input.len();
         expect_len(
             "parameters",
             parameters.len(),

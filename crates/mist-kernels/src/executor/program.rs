@@ -105,7 +105,7 @@ impl Program {
     ) -> Result<Self, NetworkError> {
         let mut builder = Builder::new(input, tiles);
         let mut specs = network.parameters().into_iter().map(|spec| spec.offset);
-        let stem_norms = network.layers[..first_layer]
+        let stem_norms = network.layers()[..first_layer]
             .iter()
             .filter(|layer| **layer == Layer::BatchNorm)
             .count();
@@ -113,7 +113,7 @@ impl Program {
             specs.next();
         }
         let mut offset = || specs.next().unwrap_or_default();
-        for layer in &network.layers[first_layer..] {
+        for layer in &network.layers()[first_layer..] {
             builder.layer(layer, &mut offset)?;
         }
         Ok(builder.finish())

@@ -51,7 +51,7 @@ impl Stem {
             columns: (0..input.width_px).collect(),
             norm_offset: None,
         };
-        for layer in &network.layers {
+        for layer in network.layers() {
             match *layer {
                 Layer::ReflectPad { px } if stem.norm_offset.is_none() => {
                     stem.rows = mirrored(&stem.rows, px);

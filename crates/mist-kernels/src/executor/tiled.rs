@@ -226,11 +226,11 @@ impl TiledLayer {
         }
     }
 
-    /// Runs the products of one way over a block of samples.
-    pub fn convolve(&self, isa: Isa, way: Way<'_>, pass: Pass<'_>, weights: &[f32]) {
-        let (plane, bias, relu, accumulate) = match way {
-            Way::Forward { bias, relu } => (self.forward, Some(bias), relu, false),
-            Way::Back { accumulate } => (self.backward, None, false, accumulate),
+    /// Runs the products of one direction over a block of samples.
+    pub fn convolve(&self, isa: Isa, direction: Direction<'_>, pass: Pass<'_>, weights: &[f32]) {
+        let (plane, bias, relu, accumulate) = match direction {
+            Direction::Forward { bias, relu } => (self.forward, Some(bias), relu, false),
+            Direction::Backward { accumulate } => (self.backward, None, false, accumulate),
         };
         let Pass {
             samples,
@@ -239,7 +239,8 @@ impl TiledLayer {
             to,
             scratch,
         } = pass;
-        // SAFETY: planes only name pixels of these two maps, whose buffers hold `samples` of them.
+        // SAFETY: the executor has checked the instruction set and the tile unit, or the caller of its unchecked constructor
+        // has. The layer has sliced maps, weights and scratch to the lengths that the plane, made for them, asks for.
         unsafe {
             launch_on!(
                 self.unit,
@@ -292,9 +293,9 @@ impl TiledLayer {
 }
 
 /// Which products.
-pub(super) enum Way<'a> {
+pub(super) enum Direction<'a> {
     /// The layer's outputs.
     Forward { bias: &'a [f32], relu: bool },
     /// The gradient of its source.
-    Back { accumulate: bool },
+    Backward { accumulate: bool },
 }

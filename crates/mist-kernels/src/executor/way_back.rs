@@ -118,7 +118,8 @@ impl Context<'_> {
                         scale_gradient,
                         shift_gradient,
                     };
-                    // SAFETY: all maps have the crop's size, which bounds every access.
+                    // SAFETY: the executor has checked the instruction set. The kernel slices samples, norms and sums
+                    // with checks; their channels are `out.side.channels`.
                     unsafe { self.isa.launch(out.side.channels, kernel) };
                     if let Some((value, buffer, _)) = skip_gradient {
                         gradients[value] = Some(buffer);
@@ -179,7 +180,8 @@ impl Context<'_> {
     }
 
     fn mask(&self, output: &[f32], gradient: &mut [f32]) {
-        // SAFETY: both slices have the same length, a multiple of the channel step.
+        // SAFETY: the executor has checked the instruction set. Both slices are whole maps of one side, so that their
+        // lengths are equal and a multiple of 8, and of 16 lanes only if these divide the gradient's.
         unsafe {
             self.isa
                 .launch(gradient.len(), MaskPositive { output, gradient })
@@ -211,7 +213,8 @@ impl Context<'_> {
             skip_gradient: &mut to[..length],
             accumulate,
         };
-        // SAFETY: rows are sliced with checks.
+        // SAFETY: the executor has checked the instruction set. The kernel slices rows with checks; their channels are those
+        // of the branch.
         unsafe {
             self.isa
                 .launch(self.program.values[branch].side.channels, kernel)

@@ -5,15 +5,18 @@ use crate::simd::{Kernel, Vector};
 
 /// `dst = src * weights + bias` along the runs of a plan.
 pub(crate) struct DirectConvolution<'a> {
+    /// Made for the two maps.
     pub plan: &'a RunPlan,
     pub samples: usize,
+    /// `samples` maps of `src_sample` values.
     pub src: &'a [f32],
-    /// Values per sample of the source.
     pub src_sample: usize,
+    /// `samples` maps of `dst_sample` values.
     pub dst: &'a mut [f32],
     pub dst_sample: usize,
-    /// `[slab][in][out]`, outputs padded.
+    /// `[slab][in][out]`, outputs padded, for every slab of the plan.
     pub weights: &'a [f32],
+    /// Without padding.
     pub in_channels: usize,
     /// With padding.
     pub out_channels: usize,
@@ -38,23 +41,27 @@ impl Kernel for DirectConvolution<'_> {
                 let rows = Rows {
                     taps,
                     slab_len,
-                    weights: unsafe { self.weights.as_ptr().add(out) },
+                    weights: self.weights.as_ptr().wrapping_add(out),
                     weight_step: self.out_channels,
                     in_channels: self.in_channels,
                     src_step: run.src_step,
                     dst_step: run.dst_step,
-                    bias: self.bias.map(|bias| unsafe { bias.as_ptr().add(out) }),
+                    bias: self.bias.map(|bias| bias.as_ptr().wrapping_add(out)),
                     relu: self.relu,
                     accumulate: self.accumulate,
                 };
                 let from = src.wrapping_offset(run.src);
-                let to = unsafe { dst.add(run.dst + out) };
-                if self.out_channels - out >= 2 * V::LANES {
-                    unsafe { rows.all::<V, 2>(from, to, run.len) };
-                    out += 2 * V::LANES;
-                } else {
-                    unsafe { rows.all::<V, 1>(from, to, run.len) };
-                    out += V::LANES;
+                let to = dst.wrapping_add(run.dst + out);
+                // SAFETY: the plan's runs and taps name pixels inside the two maps only. The registers of outputs
+                // end with the padded channels, whose number is a multiple of the lanes.
+                unsafe {
+                    if self.out_channels - out >= 2 * V::LANES {
+                        rows.all::<V, 2>(from, to, run.len);
+                        out += 2 * V::LANES;
+                    } else {
+                        rows.all::<V, 1>(from, to, run.len);
+                        out += V::LANES;
+                    }
                 }
             }
         }
@@ -77,8 +84,12 @@ pub(super) struct Rows<'a> {
 }
 
 impl Rows<'_> {
+    /// Multiplies `len` rows.
+    ///
     /// # Safety
-    /// Every pixel and tap lies inside the buffers.
+    /// The vector's instruction set is present. At each of `len` pixels, which are `src_step` and `dst_step` values
+    /// apart, every tap of `src` is valid for reads of `in_channels` values and `dst` is valid for reads and writes of
+    /// `N` registers. `bias` is valid for reads of `N` registers, and so is `weights` for each tap and input.
     #[inline(always)]
     pub unsafe fn all<V: Vector, const N: usize>(
         &self,
@@ -89,11 +100,10 @@ impl Rows<'_> {
         macro_rules! chunks {
             ($($rows:literal)*) => {$(
                 while V::MAX_ROWS >= $rows && len >= $rows {
-                    unsafe {
-                        self.some::<V, N, $rows>(src, dst);
-                        src = src.wrapping_add($rows * self.src_step);
-                        dst = dst.wrapping_add($rows * self.dst_step);
-                    }
+                    // SAFETY: at least `$rows` of the caller's pixels are left from here on.
+                    unsafe { self.some::<V, N, $rows>(src, dst) };
+                    src = src.wrapping_add($rows * self.src_step);
+                    dst = dst.wrapping_add($rows * self.dst_step);
                     len -= $rows;
                 }
             )*};
@@ -101,12 +111,18 @@ impl Rows<'_> {
         chunks!(12 8 6 4 2 1);
     }
 
+    /// Multiplies `R` rows.
+    ///
+    /// # Safety
+    /// As [`Rows::all`] with `len` = `R`.
     #[inline(always)]
     unsafe fn some<V: Vector, const N: usize, const R: usize>(
         &self,
         src: *const f32,
         dst: *mut f32,
     ) {
+        // SAFETY: rows are below `R`, registers below `N`, channels below `in_channels` and taps are the caller's, so
+        // that every access is one that the caller has promised.
         unsafe {
             let mut sums = [[V::splat(0.0); N]; R];
             for (row, sums) in sums.iter_mut().enumerate() {

@@ -58,8 +58,11 @@ impl Crop {
 pub(crate) struct AddRelu<'a> {
     pub crop: Crop,
     pub samples: usize,
+    /// As [`Crop::len`].
     pub src: &'a [f32],
+    /// As [`Crop::skip_len`].
     pub skip: &'a [f32],
+    /// As [`Crop::len`].
     pub dst: &'a mut [f32],
 }
 
@@ -74,6 +77,7 @@ impl Kernel for AddRelu<'_> {
                 let src = &self.src[row..][..crop.row()];
                 let dst = &mut self.dst[row..][..crop.row()];
                 for at in (0..crop.row()).step_by(V::LANES) {
+                    // SAFETY: all three rows are `crop.row()` long, which the lanes divide as they divide the channels.
                     unsafe {
                         let sum = V::load(src.as_ptr().add(at)).add(V::load(skip.as_ptr().add(at)));
                         sum.max(V::splat(0.0)).store(dst.as_mut_ptr().add(at));
@@ -86,6 +90,7 @@ impl Kernel for AddRelu<'_> {
 
 /// `gradient = gradient where output > 0`, in place.
 pub(crate) struct MaskPositive<'a> {
+    /// As long as the gradient, a multiple of the lanes.
     pub output: &'a [f32],
     pub gradient: &'a mut [f32],
 }
@@ -95,6 +100,7 @@ impl Kernel for MaskPositive<'_> {
     unsafe fn run<V: Vector>(self) {
         let len = self.gradient.len().min(self.output.len());
         for at in (0..len).step_by(V::LANES) {
+            // SAFETY: both slices hold `len` values, which the lanes divide.
             unsafe {
                 let to = self.gradient.as_mut_ptr().add(at);
                 let mask = V::load(self.output.as_ptr().add(at));
@@ -130,6 +136,7 @@ impl Kernel for AddToSkip<'_> {
                     continue;
                 }
                 for at in (0..crop.row()).step_by(V::LANES) {
+                    // SAFETY: both rows are `crop.row()` long, which the lanes divide as they divide the channels.
                     unsafe {
                         let to = dst.as_mut_ptr().add(at);
                         V::load(to).add(V::load(src.as_ptr().add(at))).store(to);
@@ -142,21 +149,26 @@ impl Kernel for AddToSkip<'_> {
 
 /// `sums[channel] += sum over pixels`.
 pub(crate) struct ChannelSums<'a> {
+    /// `[pixel][channel]`.
     pub pixels: &'a [f32],
+    /// With padding.
     pub channels: usize,
+    /// One per channel.
     pub sums: &'a mut [f32],
 }
 
 impl Kernel for ChannelSums<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
+        let sums = &mut self.sums[..self.channels];
         for channel in (0..self.channels).step_by(V::LANES) {
+            // SAFETY: pixels and sums hold `channels` values each, which the lanes divide.
             unsafe {
                 let mut sum = V::splat(0.0);
                 for pixel in self.pixels.chunks_exact(self.channels) {
                     sum = sum.add(V::load(pixel.as_ptr().add(channel)));
                 }
-                let to = self.sums.as_mut_ptr().add(channel);
+                let to = sums.as_mut_ptr().add(channel);
                 V::load(to).add(sum).store(to);
             }
         }

@@ -26,6 +26,7 @@ impl Kernel for SampleMoments<'_> {
         let (len, row) = (self.crop.len(), self.crop.row());
         let values = (self.crop.height * self.crop.width * self.real_channels) as f64;
         for (src, found) in self.src.chunks_exact(len).zip(self.moments) {
+            // SAFETY: a sample is whole rows, and the lanes divide a row as they divide the channels.
             *found = unsafe { moments::<V>(src, row, values) };
         }
     }
@@ -79,6 +80,9 @@ impl Kernel for ApplyNorm<'_> {
                     None => std::ptr::null(),
                 };
                 for channel in (0..channels).step_by(V::LANES) {
+                    // SAFETY: `line`, `to` and `skip`, unless null, point to `row` values and `affine` to twice the
+                    // channels. `at` is `channel` plus whole pixels and below `row`, so that a register fits, as the
+                    // lanes divide the channels.
                     unsafe {
                         let factor = V::load(affine.add(channel));
                         let offset = V::load(affine.add(channels + channel));
@@ -100,10 +104,14 @@ impl Kernel for ApplyNorm<'_> {
 }
 
 /// Moments of one sample: vector sums by row, rows added up in f64.
+///
+/// # Safety
+/// The vector's instruction set is present, and its lanes divide `row`.
 #[inline(always)]
 unsafe fn moments<V: Vector>(src: &[f32], row: usize, values: f64) -> Moments {
     let (mut sum, mut squares) = (0.0f64, 0.0f64);
     for line in src.chunks_exact(row) {
+        // SAFETY: the line holds `row` values; registers start at multiples of the lanes and end within it.
         unsafe {
             // Four chains hide the latency of additions.
             let mut sums = [V::splat(0.0); 4];
@@ -135,8 +143,11 @@ unsafe fn moments<V: Vector>(src: &[f32], row: usize, values: f64) -> Moments {
     }
 }
 
+/// # Safety
+/// The vector's instruction set is present.
 #[inline(always)]
 unsafe fn total<V: Vector>(chains: [V; 4]) -> f32 {
+    // SAFETY: the instruction set is present; no pointer is involved.
     unsafe { chains[0].add(chains[1]).add(chains[2].add(chains[3])).sum() }
 }
 
@@ -156,9 +167,12 @@ pub(crate) enum Rectifier<'a> {
 pub(crate) struct NormGradient<'a> {
     pub crop: Crop,
     pub samples: usize,
+    /// Channels without padding.
     pub real_channels: usize,
     pub src: &'a [f32],
+    /// One per sample.
     pub moments: &'a [Moments],
+    /// One per padded channel.
     pub scale: &'a [f32],
     /// See [`affine_form`].
     pub affine: &'a [f32],
@@ -166,7 +180,9 @@ pub(crate) struct NormGradient<'a> {
     pub rectifier: Rectifier<'a>,
     /// Gradient of the skipped map, overwritten.
     pub skip_gradient: Option<&'a mut [f32]>,
+    /// One per padded channel, added to.
     pub scale_gradient: &'a mut [f32],
+    /// One per padded channel, added to.
     pub shift_gradient: &'a mut [f32],
 }
 
@@ -176,6 +192,9 @@ impl Kernel for NormGradient<'_> {
         let crop = self.crop;
         let (len, row, channels) = (crop.len(), crop.row(), crop.channels);
         let values = (crop.height * crop.width * self.real_channels) as f32;
+        let scale = self.scale[..channels].as_ptr();
+        let scale_gradient = self.scale_gradient[..channels].as_mut_ptr();
+        let shift_gradient = self.shift_gradient[..channels].as_mut_ptr();
         for sample in 0..self.samples {
             let src = self.src[sample * len..][..len].as_ptr();
             let gradient = self.gradient[sample * len..][..len].as_mut_ptr();
@@ -188,6 +207,9 @@ impl Kernel for NormGradient<'_> {
             let Moments { mean, rate } = self.moments[sample];
             let (mut total, mut total_projected) = (0.0f64, 0.0f64);
             for channel in (0..channels).step_by(V::LANES) {
+                // SAFETY: `src`, `gradient` and `rectified`, unless null, point to `len` values; `affine` points to twice
+                // the channels; scale and sums hold one value per channel. `at` is `channel` plus whole pixels and below
+                // `len`, so that a register fits, as the lanes divide the channels.
                 unsafe {
                     let zero = V::splat(0.0);
                     let gate_factor = V::load(affine.add(channel));
@@ -211,30 +233,30 @@ impl Kernel for NormGradient<'_> {
                     }
                     let sums = sums[0].add(sums[1]);
                     let projected = projected[0].add(projected[1]).mul(V::splat(rate));
-                    let scale = V::load(self.scale.as_ptr().add(channel));
+                    let scale = V::load(scale.add(channel));
                     total += f64::from(sums.mul(scale).sum());
                     total_projected += f64::from(projected.mul(scale).sum());
-                    let to = self.shift_gradient.as_mut_ptr().add(channel);
+                    let to = shift_gradient.add(channel);
                     V::load(to).add(sums).store(to);
-                    let to = self.scale_gradient.as_mut_ptr().add(channel);
+                    let to = scale_gradient.add(channel);
                     V::load(to).add(projected).store(to);
                 }
             }
             let offset = -(total as f32) / values * rate;
             let slope = -(total_projected as f32) / values * rate * rate;
-            let mut skip = match &mut self.skip_gradient {
+            let skip = match &mut self.skip_gradient {
                 Some(map) => {
                     let map = &mut map[sample * crop.skip_len()..][..crop.skip_len()];
                     crop.clear_frame(map);
-                    map.as_mut_ptr()
+                    map[crop.skip_row(0)..].as_mut_ptr()
                 }
                 None => std::ptr::null_mut(),
             };
-            if !skip.is_null() {
-                skip = unsafe { skip.add(crop.skip_row(0)) };
-            }
             let skip_pitch = crop.skip_row(1) - crop.skip_row(0);
             for channel in (0..channels).step_by(V::LANES) {
+                // SAFETY: as above, with `line + at` in the place of `at`. `skip`, unless null, points to the first of
+                // `height` rows inside the frame, `skip_pitch` apart and `row` values long each. `real` holds as many
+                // values as the widest register has lanes.
                 unsafe {
                     // Padded channels must stay zero, so the mean terms are only added to real ones.
                     let mut real = [0.0f32; 16];

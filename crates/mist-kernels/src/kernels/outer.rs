@@ -5,13 +5,18 @@ use crate::simd::{Kernel, Vector};
 
 /// `weights[slab][in][out] += sum over pixels of src[in] * gradient[out]`, along the runs of the forward plan.
 pub(crate) struct WeightGradient<'a> {
+    /// Made for the two maps.
     pub plan: &'a RunPlan,
     pub samples: usize,
+    /// `samples` maps of `src_sample` values.
     pub src: &'a [f32],
     pub src_sample: usize,
+    /// `samples` maps of `gradient_sample` values.
     pub gradient: &'a [f32],
     pub gradient_sample: usize,
+    /// `[slab][in][out]`, outputs padded, for every slab of the plan.
     pub weights: &'a mut [f32],
+    /// Without padding.
     pub in_channels: usize,
     /// With padding.
     pub out_channels: usize,
@@ -31,13 +36,14 @@ impl Kernel for WeightGradient<'_> {
                 let products = Products {
                     src: src.wrapping_offset(run.src + tap.src),
                     src_step: run.src_step,
-                    gradient: unsafe { gradient.add(run.dst) },
+                    gradient: gradient.wrapping_add(run.dst),
                     gradient_step: run.dst_step,
-                    weights: unsafe { weights.add(tap.slab * slab_len) },
+                    weights: weights.wrapping_add(tap.slab * slab_len),
                     in_channels: self.in_channels,
                     out_channels: self.out_channels,
                     pixels: run.len,
                 };
+                // SAFETY: the plan's runs and taps name pixels inside the two maps only, and slabs of the weights.
                 unsafe { products.add::<V>() };
             }
         }
@@ -57,28 +63,38 @@ pub(super) struct Products {
 }
 
 impl Products {
+    /// Adds the products of all pixels.
+    ///
     /// # Safety
-    /// Every pixel and the slab lie inside their buffers.
+    /// The vector's instruction set is present and its lanes divide `out_channels`. At each of `pixels`, which are
+    /// `src_step` and `gradient_step` values apart, `src` is valid for reads of `in_channels` values and `gradient` of
+    /// `out_channels`. `weights` is valid for reads and writes of `in_channels * out_channels` values.
     #[inline(always)]
     pub unsafe fn add<V: Vector>(&self) {
         let mut out = 0;
         while out < self.out_channels {
-            if self.out_channels - out >= 2 * V::LANES {
-                unsafe { self.columns::<V, 2>(out) };
-                out += 2 * V::LANES;
-            } else {
-                unsafe { self.columns::<V, 1>(out) };
-                out += V::LANES;
+            // SAFETY: two registers, or else one, of outputs are left from `out` on.
+            unsafe {
+                if self.out_channels - out >= 2 * V::LANES {
+                    self.columns::<V, 2>(out);
+                    out += 2 * V::LANES;
+                } else {
+                    self.columns::<V, 1>(out);
+                    out += V::LANES;
+                }
             }
         }
     }
 
+    /// # Safety
+    /// As [`Products::add`], and `N` registers of outputs are left from `out` on.
     #[inline(always)]
     unsafe fn columns<V: Vector, const N: usize>(&self, out: usize) {
         let mut channel = 0;
         macro_rules! chunks {
             ($($rows:literal)*) => {$(
                 while V::MAX_ROWS >= $rows && self.in_channels - channel >= $rows {
+                    // SAFETY: `$rows` inputs are left from `channel` on, and `N` registers of outputs from `out` on.
                     unsafe { self.tile::<V, N, $rows>(channel, out) };
                     channel += $rows;
                 }
@@ -87,8 +103,12 @@ impl Products {
         chunks!(12 8 6 4 2 1);
     }
 
+    /// # Safety
+    /// As [`Products::columns`], and `R` inputs are left from `channel` on.
     #[inline(always)]
     unsafe fn tile<V: Vector, const N: usize, const R: usize>(&self, channel: usize, out: usize) {
+        // SAFETY: the reads are at inputs `channel..channel + R` and outputs `out..out + N * LANES` of the caller's pixels,
+        // the writes at the same inputs and outputs of the slab.
         unsafe {
             let corner = self.weights.add(channel * self.out_channels + out);
             let mut sums = [[V::splat(0.0); N]; R];

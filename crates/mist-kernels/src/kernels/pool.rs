@@ -6,9 +6,12 @@ use crate::simd::{Kernel, Vector};
 /// `dst` is the maximum of each 2x2 window of `src`.
 pub(crate) struct MaxPool<'a> {
     pub src_side: Side,
+    /// Half of the source's, rounded down.
     pub dst_side: Side,
     pub samples: usize,
+    /// `samples` maps of `src_side`.
     pub src: &'a [f32],
+    /// `samples` maps of `dst_side`.
     pub dst: &'a mut [f32],
 }
 
@@ -30,6 +33,8 @@ impl Kernel for MaxPool<'_> {
                     let src = sample * from.len() + (2 * y * from.width + 2 * x) * from.channels;
                     let dst = sample * to.len() + (y * to.width + x) * to.channels;
                     for channel in (0..to.channels).step_by(V::LANES) {
+                        // SAFETY: `2 * y + 1` and `2 * x + 1` lie inside the source, as its sides are at least twice
+                        // the output's; a register fits, as the lanes divide the channels, which both maps share.
                         unsafe {
                             let at = self.src.as_ptr().add(src + channel);
                             let mut largest = V::load(at);

@@ -106,24 +106,22 @@ impl Layer {
         }
     }
 
-    /// Multiplications with weights between two shapes.
+    /// Multiplications with weights between two shapes that [`Shape::check_size`] accepts.
     pub(super) fn multiplications(&self, input: Shape, output: Shape) -> u64 {
-        let pixels = output.height_px * output.width_px;
-        let pairs = input.channels * output.channels;
-        let count = match *self {
-            Self::Conv1x1 { .. } | Self::UpConv2 { .. } | Self::Dense { .. } => pixels * pairs,
-            Self::Conv3x3 { .. } => 9 * pixels * pairs,
-            Self::Residual(block) => {
-                let lost = block.padding.shrinks_by_px();
-                let middle = (output.height_px + lost) * (output.width_px + lost);
-                9 * (middle + pixels) * pairs
-            }
+        let area = |lost_px| {
+            let [height, width] = [output.height_px, output.width_px].map(|px| px + lost_px);
+            height as u64 * width as u64
+        };
+        let per_channel_pair = match *self {
+            Self::Conv1x1 { .. } | Self::UpConv2 { .. } | Self::Dense { .. } => area(0),
+            Self::Conv3x3 { .. } => 9 * area(0),
+            Self::Residual(block) => 9 * (area(block.padding.shrinks_by_px()) + area(0)),
             _ => 0,
         };
-        count as u64
+        per_channel_pair.saturating_mul(input.channels as u64 * output.channels as u64)
     }
 
-    /// The shape that follows `input`, or nothing if the layer cannot read it.
+    /// The shape that follows `input`, or `None` if the layer cannot read it.
     pub(crate) fn output_shape(&self, input: Shape) -> Option<Shape> {
         let Shape {
             channels,
@@ -137,8 +135,11 @@ impl Layer {
         };
         match *self {
             _ if input.is_empty() => None,
-            Self::ReflectPad { px } => (px < height_px && px < width_px)
-                .then(|| Shape::new(channels, height_px + 2 * px, width_px + 2 * px)),
+            Self::ReflectPad { px } => {
+                let padded = |side_px: usize| side_px.saturating_add(px.saturating_mul(2));
+                (px < height_px && px < width_px)
+                    .then(|| Shape::new(channels, padded(height_px), padded(width_px)))
+            }
             Self::Conv1x1 { out_channels } => Some(Shape::new(out_channels, height_px, width_px)),
             Self::Conv3x3 {
                 out_channels,
@@ -148,7 +149,8 @@ impl Layer {
             Self::MaxPool2 => (height_px > 1 && width_px > 1)
                 .then(|| Shape::new(channels, height_px / 2, width_px / 2)),
             Self::UpConv2 { out_channels } => {
-                Some(Shape::new(out_channels, 2 * height_px, 2 * width_px))
+                let [height_px, width_px] = [height_px, width_px].map(|px| px.saturating_mul(2));
+                Some(Shape::new(out_channels, height_px, width_px))
             }
             Self::GlobalAveragePool => Some(Shape::new(channels, 1, 1)),
             Self::Dense { out_features } => {

@@ -2,6 +2,7 @@
 
 mod error;
 mod layer;
+mod limits;
 mod parameters;
 mod shape;
 
@@ -12,49 +13,57 @@ pub use shape::Shape;
 
 use serde::{Deserialize, Serialize};
 
-/// A network: what it reads and the layers it applies in turn.
+/// A network: the channels it reads and the layers it applies in turn.
+///
+/// Every value has passed the checks of [`Network::new`], deserialised ones too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Description")]
 pub struct Network {
-    /// Channels of the input image.
-    pub in_channels: usize,
-    /// Layers, first to last.
-    pub layers: Vec<Layer>,
+    in_channels: usize,
+    layers: Vec<Layer>,
+    #[serde(skip_serializing)]
+    parameter_count: usize,
+}
+
+/// A network before its checks.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    in_channels: usize,
+    layers: Vec<Layer>,
+}
+
+impl TryFrom<Description> for Network {
+    type Error = NetworkError;
+
+    fn try_from(description: Description) -> Result<Self, NetworkError> {
+        Self::new(description.in_channels, description.layers)
+    }
 }
 
 impl Network {
-    /// A network reading `in_channels` channels.
+    /// A network that reads `in_channels` channels.
     ///
     /// # Errors
-    /// When a width is zero or a batch norm stands after a layer that has weights.
+    /// When a layer has no channels, a batch norm stands after a layer that has weights, or a size is above its limit,
+    /// such as [`Network::MAX_LAYERS`] or [`Network::MAX_PARAMETERS`].
     pub fn new(in_channels: usize, layers: Vec<Layer>) -> Result<Self, NetworkError> {
-        let network = Self {
+        Self::check_layers(in_channels, &layers)?;
+        Ok(Self {
             in_channels,
+            parameter_count: Self::count_parameters(in_channels, &layers)?,
             layers,
-        };
-        network.validate()?;
-        Ok(network)
+        })
     }
 
-    /// Checks what no input size can repair; call it on a network that was deserialised.
-    ///
-    /// # Errors
-    /// As [`Network::new`].
-    pub fn validate(&self) -> Result<(), NetworkError> {
-        if self.in_channels == 0 {
-            return Err(NetworkError::NoChannels { layer: 0 });
-        }
-        let mut reads_raw_input = true;
-        for (index, layer) in self.layers.iter().enumerate() {
-            if layer.out_channels() == Some(0) {
-                return Err(NetworkError::NoChannels { layer: index });
-            }
-            if *layer == Layer::BatchNorm && !reads_raw_input {
-                return Err(NetworkError::BatchNormInside { layer: index });
-            }
-            reads_raw_input &= matches!(layer, Layer::ReflectPad { .. });
-        }
-        Ok(())
+    /// Channels of the input.
+    pub fn in_channels(&self) -> usize {
+        self.in_channels
+    }
+
+    /// The layers, first to last.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
     }
 
     /// Channels of the output.
@@ -74,7 +83,8 @@ impl Network {
     /// The shape before each layer, and the output's shape last.
     ///
     /// # Errors
-    /// When the input has other channels than declared or a layer's input is too small for it.
+    /// When the input is empty or has other channels than declared, when a layer's input is too small for it, or when a
+    /// map is larger than [`Network::MAX_SIDE_PX`] or [`Network::MAX_SAMPLE_VALUES`].
     pub fn shapes(&self, input: Shape) -> Result<Vec<Shape>, NetworkError> {
         if input.channels != self.in_channels {
             return Err(NetworkError::InputChannels {
@@ -82,6 +92,10 @@ impl Network {
                 actual: input.channels,
             });
         }
+        if input.is_empty() {
+            return Err(NetworkError::EmptyInput { input });
+        }
+        input.check_size("the input")?;
         let mut shapes = vec![input];
         let mut shape = input;
         for (index, layer) in self.layers.iter().enumerate() {
@@ -92,12 +106,13 @@ impl Network {
                     description: layer.to_string(),
                     input: shape,
                 })?;
+            shape.check_size(format_args!("the output of layer {index}"))?;
             shapes.push(shape);
         }
         Ok(shapes)
     }
 
-    /// Multiplications with weights for one sample, counted as direct convolution does them.
+    /// Multiplications with weights for one sample, counted as direct convolution does them; at most `u64::MAX`.
     ///
     /// # Errors
     /// As [`Network::shapes`].
@@ -106,7 +121,7 @@ impl Network {
         let pairs = self.layers.iter().zip(shapes.windows(2));
         Ok(pairs
             .map(|(layer, pair)| layer.multiplications(pair[0], pair[1]))
-            .sum())
+            .fold(0, u64::saturating_add))
     }
 
     /// The output's shape for an input's.
@@ -202,5 +217,8 @@ mod tests {
         let network = classifier_like();
         let text = serde_json::to_string(&network).unwrap();
         assert_eq!(serde_json::from_str::<Network>(&text).unwrap(), network);
+        let without_channels = text.replace("\"in_channels\":3", "\"in_channels\":0");
+        let error = serde_json::from_str::<Network>(&without_channels).unwrap_err();
+        assert!(error.to_string().contains("no channels"), "{error}");
     }
 }

@@ -1,23 +1,23 @@
 //! Names, shapes and places of a network's parameters in one flat vector.
 
-use super::{Layer, Network};
+use super::{Layer, Network, NetworkError};
 
-/// What a parameter does, which decides how it starts.
+/// What a parameter does, which decides how it is initialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterRole {
-    /// Multiplies inputs; `fan_in` of them meet in one output.
+    /// Weight of a layer whose outputs each sum `fan_in` inputs.
     Weight {
         /// Inputs per output.
         fan_in: usize,
     },
-    /// Added to an output in which `fan_in` inputs meet.
+    /// Bias of a layer whose outputs each sum `fan_in` inputs.
     Bias {
         /// Inputs per output.
         fan_in: usize,
     },
     /// A norm's factor per channel.
     NormScale,
-    /// A norm's summand per channel.
+    /// A norm's offset per channel.
     NormShift,
 }
 
@@ -26,7 +26,7 @@ pub enum ParameterRole {
 pub struct ParameterSpec {
     /// `<layer index>.<part>.<weight|bias>`.
     pub name: String,
-    /// Row-major shape: `[out, in, 3, 3]` for convolutions, `[in, out, 2, 2]` for up-convolutions,
+    /// Row-major shape: `[out, in, 3, 3]` for convolutions, `[in, out, 2, 2]` for transposed convolutions,
     /// `[out, in]` for dense layers, `[channels]` for biases and norms.
     pub shape: Vec<usize>,
     /// Index of its first value.
@@ -50,81 +50,128 @@ impl ParameterSpec {
 impl Network {
     /// All parameters, in the order of the flat vector.
     pub fn parameters(&self) -> Vec<ParameterSpec> {
-        let mut layout = Layout::default();
-        let mut channels = self.in_channels;
-        for (index, layer) in self.layers.iter().enumerate() {
-            let out = layer.out_channels().unwrap_or(channels);
-            match layer {
-                Layer::BatchNorm | Layer::Norm => layout.norm(index, "norm", channels),
-                Layer::Conv1x1 { .. } => {
-                    layout.affine(index, "conv", &[out, channels, 1, 1], channels, out);
+        let mut specs = Vec::new();
+        let mut offset = 0;
+        for (index, channels, layer) in with_channels(self.in_channels, &self.layers) {
+            for part in layer.parts(channels) {
+                for (value, shape, role) in part.tensors {
+                    let spec = ParameterSpec {
+                        name: format!("{index}.{}.{value}", part.name),
+                        shape,
+                        offset,
+                        role,
+                    };
+                    offset += spec.len();
+                    specs.push(spec);
                 }
-                Layer::Conv3x3 { .. } => {
-                    layout.affine(index, "conv", &[out, channels, 3, 3], 9 * channels, out);
-                }
-                Layer::Residual(block) => {
-                    for part in ["conv1", "conv2"] {
-                        let shape = [channels, channels, 3, 3];
-                        layout.affine(index, part, &shape, 9 * channels, channels);
-                    }
-                    layout.norm(index, "norm1", channels);
-                    if !block.shared_norm {
-                        layout.norm(index, "norm2", channels);
-                    }
-                }
-                Layer::UpConv2 { .. } => {
-                    layout.affine(index, "upconv", &[channels, out, 2, 2], channels, out);
-                }
-                Layer::Dense { .. } => {
-                    layout.affine(index, "dense", &[out, channels], channels, out);
-                }
-                Layer::ReflectPad { .. }
-                | Layer::Relu
-                | Layer::MaxPool2
-                | Layer::GlobalAveragePool
-                | Layer::Sigmoid
-                | Layer::Softmax => {}
             }
-            channels = out;
         }
-        layout.specs
+        specs
     }
 
     /// Length of the flat vector.
     pub fn parameter_count(&self) -> usize {
-        self.parameters().iter().map(ParameterSpec::len).sum()
+        self.parameter_count
+    }
+
+    /// Counts the parameters of layers that [`Network::check_layers`] accepts.
+    pub(super) fn count_parameters(
+        in_channels: usize,
+        layers: &[Layer],
+    ) -> Result<usize, NetworkError> {
+        let mut count: u64 = 0;
+        for (_, channels, layer) in with_channels(in_channels, layers) {
+            for (_, shape, _) in layer.parts(channels).into_iter().flat_map(|p| p.tensors) {
+                let values = shape.iter().map(|&size| size as u64);
+                count = count.saturating_add(values.fold(1, u64::saturating_mul));
+            }
+        }
+        let limit = Self::MAX_PARAMETERS;
+        usize::try_from(count)
+            .ok()
+            .filter(|&count| count <= limit)
+            .ok_or_else(|| NetworkError::TooLarge {
+                what: "parameters".to_owned(),
+                actual: count,
+                limit: limit as u64,
+            })
     }
 }
 
-#[derive(Default)]
-struct Layout {
-    specs: Vec<ParameterSpec>,
-    next_offset: usize,
+/// Index, input channels and layer, for each layer.
+fn with_channels(
+    in_channels: usize,
+    layers: &[Layer],
+) -> impl Iterator<Item = (usize, usize, &Layer)> {
+    layers
+        .iter()
+        .enumerate()
+        .scan(in_channels, |next, (index, layer)| {
+            let channels = *next;
+            *next = layer.out_channels().unwrap_or(channels);
+            Some((index, channels, layer))
+        })
 }
 
-impl Layout {
-    fn push(&mut self, name: String, shape: &[usize], role: ParameterRole) {
-        let spec = ParameterSpec {
-            name,
-            shape: shape.to_vec(),
-            offset: self.next_offset,
-            role,
-        };
-        self.next_offset += spec.len();
-        self.specs.push(spec);
+/// A convolution, dense layer or norm within a layer.
+struct Part {
+    name: &'static str,
+    /// `weight` and `bias` with their shapes.
+    tensors: [(&'static str, Vec<usize>, ParameterRole); 2],
+}
+
+impl Part {
+    fn affine(name: &'static str, weight: &[usize], fan_in: usize, out: usize) -> Self {
+        let tensors = [
+            ("weight", weight.to_vec(), ParameterRole::Weight { fan_in }),
+            ("bias", vec![out], ParameterRole::Bias { fan_in }),
+        ];
+        Self { name, tensors }
     }
 
-    fn affine(&mut self, layer: usize, part: &str, shape: &[usize], fan_in: usize, out: usize) {
-        let weight = ParameterRole::Weight { fan_in };
-        self.push(format!("{layer}.{part}.weight"), shape, weight);
-        let bias = ParameterRole::Bias { fan_in };
-        self.push(format!("{layer}.{part}.bias"), &[out], bias);
+    fn norm(name: &'static str, channels: usize) -> Self {
+        let tensors = [
+            ("weight", vec![channels], ParameterRole::NormScale),
+            ("bias", vec![channels], ParameterRole::NormShift),
+        ];
+        Self { name, tensors }
     }
+}
 
-    fn norm(&mut self, layer: usize, part: &str, channels: usize) {
-        let name = |value| format!("{layer}.{part}.{value}");
-        self.push(name("weight"), &[channels], ParameterRole::NormScale);
-        self.push(name("bias"), &[channels], ParameterRole::NormShift);
+impl Layer {
+    /// The parts that hold parameters, for an input of `channels`.
+    fn parts(&self, channels: usize) -> Vec<Part> {
+        let affine = Part::affine;
+        match *self {
+            Self::BatchNorm | Self::Norm => vec![Part::norm("norm", channels)],
+            Self::Conv1x1 { out_channels: out } => {
+                vec![affine("conv", &[out, channels, 1, 1], channels, out)]
+            }
+            Self::Conv3x3 {
+                out_channels: out, ..
+            } => vec![affine("conv", &[out, channels, 3, 3], 9 * channels, out)],
+            Self::Residual(block) => {
+                let shape = [channels, channels, 3, 3];
+                let conv = |name| affine(name, &shape, 9 * channels, channels);
+                let mut parts = vec![conv("conv1"), conv("conv2"), Part::norm("norm1", channels)];
+                if !block.shared_norm {
+                    parts.push(Part::norm("norm2", channels));
+                }
+                parts
+            }
+            Self::UpConv2 { out_channels: out } => {
+                vec![affine("upconv", &[channels, out, 2, 2], channels, out)]
+            }
+            Self::Dense { out_features: out } => {
+                vec![affine("dense", &[out, channels], channels, out)]
+            }
+            Self::ReflectPad { .. }
+            | Self::Relu
+            | Self::MaxPool2
+            | Self::GlobalAveragePool
+            | Self::Sigmoid
+            | Self::Softmax => Vec::new(),
+        }
     }
 }
 

@@ -25,9 +25,11 @@ impl Shape {
         }
     }
 
-    /// Values in one sample.
+    /// Values in one sample; `usize::MAX`, which no slice has, for more than fit into a `usize`.
     pub fn len(self) -> usize {
-        self.channels * self.height_px * self.width_px
+        self.channels
+            .saturating_mul(self.height_px)
+            .saturating_mul(self.width_px)
     }
 
     /// Whether the sample holds no value.

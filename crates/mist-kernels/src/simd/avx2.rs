@@ -11,46 +11,49 @@ pub(crate) struct Avx2F32x8(__m256);
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512F32x8(__m256);
 
+/// Arithmetic of one intrinsic on whole registers.
+macro_rules! lanewise {
+    ($($name:ident($($other:ident),+) = $intrinsic:ident;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name(self, $($other: Self),+) -> Self {
+            // SAFETY: AVX2 and FMA are present, as `Vector` asks.
+            Self(unsafe { $intrinsic(self.0, $($other.0),+) })
+        }
+    )*};
+}
+
 macro_rules! eight_lanes {
     ($name:ident, $rows:literal) => {
         impl Vector for $name {
             const LANES: usize = 8;
             const MAX_ROWS: usize = $rows;
 
+            lanewise! {
+                add(other) = _mm256_add_ps;
+                sub(other) = _mm256_sub_ps;
+                mul(other) = _mm256_mul_ps;
+                mul_add(factor, summand) = _mm256_fmadd_ps;
+                max(other) = _mm256_max_ps;
+            }
+
             #[inline(always)]
             unsafe fn splat(value: f32) -> Self {
+                // SAFETY: AVX2 is present, as `Vector` asks.
                 Self(unsafe { _mm256_set1_ps(value) })
             }
             #[inline(always)]
             unsafe fn load(from: *const f32) -> Self {
+                // SAFETY: `from` is valid for 8 values, and the load is unaligned.
                 Self(unsafe { _mm256_loadu_ps(from) })
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut f32) {
+                // SAFETY: `to` is valid for 8 values, and the store is unaligned.
                 unsafe { _mm256_storeu_ps(to, self.0) }
             }
             #[inline(always)]
-            unsafe fn add(self, other: Self) -> Self {
-                Self(unsafe { _mm256_add_ps(self.0, other.0) })
-            }
-            #[inline(always)]
-            unsafe fn sub(self, other: Self) -> Self {
-                Self(unsafe { _mm256_sub_ps(self.0, other.0) })
-            }
-            #[inline(always)]
-            unsafe fn mul(self, other: Self) -> Self {
-                Self(unsafe { _mm256_mul_ps(self.0, other.0) })
-            }
-            #[inline(always)]
-            unsafe fn mul_add(self, factor: Self, summand: Self) -> Self {
-                Self(unsafe { _mm256_fmadd_ps(self.0, factor.0, summand.0) })
-            }
-            #[inline(always)]
-            unsafe fn max(self, other: Self) -> Self {
-                Self(unsafe { _mm256_max_ps(self.0, other.0) })
-            }
-            #[inline(always)]
             unsafe fn where_positive(self, mask: Self) -> Self {
+                // SAFETY: AVX2 is present, as `Vector` asks.
                 unsafe {
                     let positive = _mm256_cmp_ps::<_CMP_GT_OQ>(mask.0, _mm256_setzero_ps());
                     Self(_mm256_and_ps(self.0, positive))
@@ -58,10 +61,12 @@ macro_rules! eight_lanes {
             }
             #[inline(always)]
             unsafe fn round_bf16(self) -> Self {
+                // SAFETY: AVX2 is present, as `Vector` asks.
                 Self(unsafe { _mm256_castsi256_ps(rounded(self.0)) })
             }
             #[inline(always)]
             unsafe fn store_bf16(self, to: *mut u16) {
+                // SAFETY: `to` is valid for 8 values of 16 bits, and the store of 128 bits is unaligned.
                 unsafe {
                     let halves = _mm256_srli_epi32::<16>(rounded(self.0));
                     // Packing works within halves of the register, whose results are then joined.
@@ -72,6 +77,7 @@ macro_rules! eight_lanes {
             }
             #[inline(always)]
             unsafe fn pair_bf16(self, high: Self) -> Self {
+                // SAFETY: AVX2 is present, as `Vector` asks.
                 unsafe {
                     let low = _mm256_srli_epi32::<16>(rounded(self.0));
                     Self(_mm256_castsi256_ps(_mm256_or_si256(low, rounded(high.0))))
@@ -79,10 +85,12 @@ macro_rules! eight_lanes {
             }
             #[inline(always)]
             unsafe fn transpose(from: *const f32, from_step: usize, to: *mut f32, to_step: usize) {
+                // SAFETY: the caller's squares are those of `Vector::transpose` with 8 lanes.
                 unsafe { transpose(from, from_step, to, to_step) }
             }
             #[inline(always)]
             unsafe fn sum(self) -> f32 {
+                // SAFETY: AVX2, and with it SSE and AVX, is present, as `Vector` asks.
                 unsafe {
                     let half = _mm_add_ps(
                         _mm256_castps256_ps128(self.0),
@@ -101,8 +109,12 @@ eight_lanes!(Avx2F32x8, 6);
 eight_lanes!(Avx512F32x8, 12);
 
 /// As [`super::bf16::rounded_bits`].
+///
+/// # Safety
+/// AVX2 is present.
 #[inline(always)]
 unsafe fn rounded(value: __m256) -> __m256i {
+    // SAFETY: AVX2 is present.
     unsafe {
         let bits = _mm256_castps_si256(value);
         let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
@@ -115,8 +127,12 @@ unsafe fn rounded(value: __m256) -> __m256i {
 }
 
 /// See [`Vector::transpose`].
+///
+/// # Safety
+/// AVX2 is present; `from` and `to` are valid for 8 rows of 8 values, `from_step` and `to_step` values apart.
 #[inline(always)]
 unsafe fn transpose(from: *const f32, from_step: usize, to: *mut f32, to_step: usize) {
+    // SAFETY: each load and store is a whole row, with an index below 8, of the caller's squares.
     unsafe {
         let mut rows = [_mm256_setzero_ps(); 8];
         for (index, row) in rows.iter_mut().enumerate() {

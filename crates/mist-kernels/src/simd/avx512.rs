@@ -7,44 +7,47 @@ use super::Vector;
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512F32x16(__m512);
 
+/// Arithmetic of one intrinsic on whole registers.
+macro_rules! lanewise {
+    ($($name:ident($($other:ident),+) = $intrinsic:ident;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name(self, $($other: Self),+) -> Self {
+            // SAFETY: AVX-512 F is present, as `Vector` asks.
+            Self(unsafe { $intrinsic(self.0, $($other.0),+) })
+        }
+    )*};
+}
+
 impl Vector for Avx512F32x16 {
     const LANES: usize = 16;
     const MAX_ROWS: usize = 12;
 
+    lanewise! {
+        add(other) = _mm512_add_ps;
+        sub(other) = _mm512_sub_ps;
+        mul(other) = _mm512_mul_ps;
+        mul_add(factor, summand) = _mm512_fmadd_ps;
+        max(other) = _mm512_max_ps;
+    }
+
     #[inline(always)]
     unsafe fn splat(value: f32) -> Self {
+        // SAFETY: AVX-512 F is present, as `Vector` asks.
         Self(unsafe { _mm512_set1_ps(value) })
     }
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: `from` is valid for 16 values, and the load is unaligned.
         Self(unsafe { _mm512_loadu_ps(from) })
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
+        // SAFETY: `to` is valid for 16 values, and the store is unaligned.
         unsafe { _mm512_storeu_ps(to, self.0) }
     }
     #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        Self(unsafe { _mm512_add_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn sub(self, other: Self) -> Self {
-        Self(unsafe { _mm512_sub_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn mul(self, other: Self) -> Self {
-        Self(unsafe { _mm512_mul_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn mul_add(self, factor: Self, summand: Self) -> Self {
-        Self(unsafe { _mm512_fmadd_ps(self.0, factor.0, summand.0) })
-    }
-    #[inline(always)]
-    unsafe fn max(self, other: Self) -> Self {
-        Self(unsafe { _mm512_max_ps(self.0, other.0) })
-    }
-    #[inline(always)]
     unsafe fn where_positive(self, mask: Self) -> Self {
+        // SAFETY: AVX-512 F is present, as `Vector` asks.
         unsafe {
             let positive = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(mask.0, _mm512_setzero_ps());
             Self(_mm512_maskz_mov_ps(positive, self.0))
@@ -52,14 +55,17 @@ impl Vector for Avx512F32x16 {
     }
     #[inline(always)]
     unsafe fn sum(self) -> f32 {
+        // SAFETY: AVX-512 F is present, as `Vector` asks.
         unsafe { _mm512_reduce_add_ps(self.0) }
     }
     #[inline(always)]
     unsafe fn round_bf16(self) -> Self {
+        // SAFETY: AVX-512 F is present, as `Vector` asks.
         Self(unsafe { _mm512_castsi512_ps(rounded(self.0)) })
     }
     #[inline(always)]
     unsafe fn store_bf16(self, to: *mut u16) {
+        // SAFETY: `to` is valid for 16 values of 16 bits, and the store of 256 bits is unaligned.
         unsafe {
             let halves = _mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(rounded(self.0)));
             _mm256_storeu_si256(to.cast(), halves);
@@ -67,6 +73,7 @@ impl Vector for Avx512F32x16 {
     }
     #[inline(always)]
     unsafe fn pair_bf16(self, high: Self) -> Self {
+        // SAFETY: AVX-512 F is present, as `Vector` asks.
         unsafe {
             let low = _mm512_srli_epi32::<16>(rounded(self.0));
             Self(_mm512_castsi512_ps(_mm512_or_si512(low, rounded(high.0))))
@@ -74,6 +81,7 @@ impl Vector for Avx512F32x16 {
     }
     #[inline(always)]
     unsafe fn transpose(from: *const f32, from_step: usize, to: *mut f32, to_step: usize) {
+        // SAFETY: each load and store is a whole row, with an index below 16, of the caller's squares.
         unsafe {
             let mut rows = [_mm512_setzero_ps(); 16];
             for (index, row) in rows.iter_mut().enumerate() {
@@ -117,8 +125,12 @@ impl Vector for Avx512F32x16 {
 }
 
 /// As [`super::bf16::rounded_bits`].
+///
+/// # Safety
+/// AVX-512 F is present.
 #[inline(always)]
 unsafe fn rounded(value: __m512) -> __m512i {
+    // SAFETY: AVX-512 F is present.
     unsafe {
         let bits = _mm512_castps_si512(value);
         let odd = _mm512_and_si512(_mm512_srli_epi32::<16>(bits), _mm512_set1_epi32(1));
@@ -131,8 +143,12 @@ unsafe fn rounded(value: __m512) -> __m512i {
 }
 
 /// The lower or upper pairs of lanes of two registers, in turn.
+///
+/// # Safety
+/// AVX-512 F is present.
 #[inline(always)]
 unsafe fn paired(a: __m512, b: __m512, upper: bool) -> __m512 {
+    // SAFETY: AVX-512 F is present.
     unsafe {
         let (a, b) = (_mm512_castps_pd(a), _mm512_castps_pd(b));
         _mm512_castpd_ps(match upper {

@@ -40,6 +40,7 @@ mod tests {
         #[inline(always)]
         unsafe fn run<V: Vector>(self) {
             for at in (0..16).step_by(V::LANES) {
+                // SAFETY: the lanes divide 16, the length of all four arrays.
                 unsafe {
                     let value = V::load(self.from.as_ptr().add(at));
                     value.store_bf16(self.stored.as_mut_ptr().add(at));
@@ -81,7 +82,7 @@ mod tests {
                     rounded: &mut rounded,
                     paired: &mut paired,
                 };
-                // SAFETY: the arrays hold sixteen numbers each, and the instruction set is present.
+                // SAFETY: the instruction set is present, and the kernel's arrays have their length by type.
                 unsafe { isa.launch(channels, kernel) };
                 for at in 0..16 {
                     let bits = rounded_bits(from[at]);

@@ -91,7 +91,8 @@ impl Isa {
     /// `channels`.
     ///
     /// # Safety
-    /// The kernel's pointers are valid for what it reads and writes.
+    /// The instruction set is present on this machine. All padded numbers of channels that the kernel steps over are
+    /// multiples of 8, and of 16 if `channels` is. The kernel's slices are as long as its fields say.
     pub(crate) unsafe fn launch<K: Kernel>(self, channels: usize, kernel: K) {
         #[cfg(target_arch = "x86_64")]
         {
@@ -100,28 +101,33 @@ impl Isa {
 
             #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
             unsafe fn sixteen<K: Kernel>(kernel: K) {
+                // SAFETY: the features of this function are those of the vector; the rest is the caller's promise.
                 unsafe { kernel.run::<Avx512F32x16>() }
             }
             #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
             unsafe fn eight<K: Kernel>(kernel: K) {
+                // SAFETY: as in `sixteen`.
                 unsafe { kernel.run::<Avx512F32x8>() }
             }
             #[target_feature(enable = "avx2,fma")]
             unsafe fn avx2<K: Kernel>(kernel: K) {
+                // SAFETY: as in `sixteen`.
                 unsafe { kernel.run::<Avx2F32x8>() }
             }
-            // SAFETY: executors only accept instruction sets that are present.
             match self {
                 Self::Avx512 | Self::Amx if channels.is_multiple_of(16) => {
+                    // SAFETY: AVX-512 is present, and 16 lanes divide the channels.
                     return unsafe { sixteen(kernel) };
                 }
+                // SAFETY: AVX-512 is present, and 8 lanes divide all padded channels.
                 Self::Avx512 | Self::Amx => return unsafe { eight(kernel) },
+                // SAFETY: AVX2 and FMA are present, and 8 lanes divide all padded channels.
                 Self::Avx2 => return unsafe { avx2(kernel) },
                 Self::Portable => {}
             }
         }
         let _ = channels;
-        // SAFETY: plain Rust runs everywhere; the pointers are the caller's.
+        // SAFETY: plain Rust runs everywhere, and 8 lanes divide all padded channels.
         unsafe { kernel.run::<PortableF32x8>() }
     }
 }

@@ -19,8 +19,9 @@ pub use precision::{Precision, PrecisionError};
 /// A register of f32 lanes.
 ///
 /// # Safety
-/// The methods may only be called where the instruction set they are built from is present, which is what
-/// [`Isa::launch`] guarantees inside a [`Kernel`].
+/// All methods may only be called where the instruction set they are built from is present, which is what
+/// [`Isa::launch`] guarantees inside a [`Kernel`]. Methods that take pointers say what these must be valid for; no
+/// pointer needs more than the alignment of its type.
 pub(crate) trait Vector: Copy {
     /// Lanes.
     const LANES: usize;
@@ -28,7 +29,9 @@ pub(crate) trait Vector: Copy {
     const MAX_ROWS: usize;
 
     unsafe fn splat(value: f32) -> Self;
+    /// Reads `LANES` values.
     unsafe fn load(from: *const f32) -> Self;
+    /// Writes `LANES` values.
     unsafe fn store(self, to: *mut f32);
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn sub(self, other: Self) -> Self;
@@ -44,7 +47,7 @@ pub(crate) trait Vector: Copy {
     #[inline(always)]
     unsafe fn round_bf16(self) -> Self {
         let mut lanes = [0.0; MOST_LANES];
-        // SAFETY: a vector fits into the array.
+        // SAFETY: the array holds `MOST_LANES` values, at least `LANES`.
         unsafe {
             self.store(lanes.as_mut_ptr());
             for value in &mut lanes[..Self::LANES] {
@@ -54,11 +57,11 @@ pub(crate) trait Vector: Copy {
         }
     }
 
-    /// Writes the lanes rounded to bf16.
+    /// Writes the lanes rounded to bf16, `LANES` values.
     #[inline(always)]
     unsafe fn store_bf16(self, to: *mut u16) {
         let mut lanes = [0.0; MOST_LANES];
-        // SAFETY: a vector fits into the array, and `to` holds its lanes.
+        // SAFETY: the array holds at least `LANES` values, and `to` is valid for `LANES` of them.
         unsafe {
             self.store(lanes.as_mut_ptr());
             for (lane, value) in lanes[..Self::LANES].iter().enumerate() {
@@ -71,7 +74,7 @@ pub(crate) trait Vector: Copy {
     #[inline(always)]
     unsafe fn pair_bf16(self, high: Self) -> Self {
         let [mut low_lanes, mut high_lanes] = [[0.0; MOST_LANES]; 2];
-        // SAFETY: vectors fit into the arrays.
+        // SAFETY: the arrays hold at least `LANES` values each.
         unsafe {
             self.store(low_lanes.as_mut_ptr());
             high.store(high_lanes.as_mut_ptr());
@@ -82,12 +85,12 @@ pub(crate) trait Vector: Copy {
         }
     }
 
-    /// Transposes a square of lanes whose rows are `step` values apart.
+    /// Transposes a square: `LANES` rows of `LANES` values each, `from_step` and `to_step` values apart.
     #[inline(always)]
     unsafe fn transpose(from: *const f32, from_step: usize, to: *mut f32, to_step: usize) {
         for row in 0..Self::LANES {
             for column in 0..Self::LANES {
-                // SAFETY: the caller's squares have this side.
+                // SAFETY: row and column are below `LANES`, so both places lie in the caller's squares.
                 unsafe { *to.add(column * to_step + row) = *from.add(row * from_step + column) };
             }
         }
@@ -103,6 +106,7 @@ pub(crate) trait Kernel {
     /// instruction set.
     ///
     /// # Safety
-    /// The vector's instruction set is present and the kernel's own pointers are valid.
+    /// The instruction set of the vector, and that of the tiles for kernels that use them, is present. Every padded
+    /// number of channels is a multiple of the lanes, and the kernel's slices are as long as its fields say.
     unsafe fn run<V: Vector>(self);
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::{Isa, Kernel, Vector};
+use super::{Isa, IsaError, Kernel, Vector};
 
 /// Independent chains, enough to hide the latency of two units.
 const CHAINS: usize = 24;
@@ -17,6 +17,7 @@ struct Multiply<'a> {
 impl Kernel for Multiply<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
+        // SAFETY: the instruction set is present; no pointer is involved.
         unsafe {
             let (factor, summand) = (V::splat(0.999), V::splat(1e-3));
             let mut chains = [V::splat(0.5); CHAINS];
@@ -34,7 +35,11 @@ impl Kernel for Multiply<'_> {
 
 impl Isa {
     /// Billions of f32 operations per second on all of rayon's threads, measured now, the best of three tries.
-    pub fn measured_peak_gflops(self) -> f64 {
+    ///
+    /// # Errors
+    /// When this machine lacks the instruction set.
+    pub fn measured_peak_gflops(self) -> Result<f64, IsaError> {
+        let isa = self.checked()?;
         let lanes = match self {
             Self::Avx512 | Self::Amx => 16,
             Self::Avx2 | Self::Portable => 8,
@@ -47,9 +52,9 @@ impl Isa {
                 .into_par_iter()
                 .map(|_| {
                     let mut result = 0.0;
-                    // SAFETY: the kernel only touches its own result.
+                    // SAFETY: the instruction set was checked above, and the kernel has no slices.
                     unsafe {
-                        self.launch(
+                        isa.launch(
                             16,
                             Multiply {
                                 result: &mut result,
@@ -62,6 +67,6 @@ impl Isa {
             std::hint::black_box(sum);
             operations / start.elapsed().as_secs_f64() / 1e9
         });
-        tries.fold(0.0, f64::max)
+        Ok(tries.fold(0.0, f64::max))
     }
 }

@@ -26,10 +26,12 @@ impl Vector for PortableF32x8 {
     }
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: `from` is valid for `LANES` = 8 values, of any alignment.
         Self(unsafe { from.cast::<[f32; 8]>().read_unaligned() })
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
+        // SAFETY: `to` is valid for `LANES` = 8 values, of any alignment.
         unsafe { to.cast::<[f32; 8]>().write_unaligned(self.0) }
     }
     #[inline(always)]

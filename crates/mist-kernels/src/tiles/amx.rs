@@ -53,7 +53,7 @@ impl Tiles for Amx {
             configuration.rows[tile] = rows as u8;
             configuration.row_bytes[tile] = 4 * columns as u16;
         }
-        // SAFETY: the caller has checked that the unit is there; the configuration is 64 bytes of a known palette.
+        // SAFETY: the unit is present, and `configuration` is the 64 bytes of palette 1 with at most 16 rows of 64 bytes.
         unsafe { tile_asm!("ldtilecfg [{from}]", from = in(reg) &raw const configuration) };
         Self {
             not_send: PhantomData,
@@ -62,13 +62,13 @@ impl Tiles for Amx {
 
     #[inline(always)]
     unsafe fn zero<const T: usize>(&mut self) {
-        // SAFETY: the tiles are configured.
+        // SAFETY: `configure` has made `self`, so that tile `T` is configured.
         unsafe { tile_asm!("tilezero tmm{tile}", tile = const T) };
     }
 
     #[inline(always)]
     unsafe fn load<const T: usize>(&mut self, from: *const u8, stride: usize) {
-        // SAFETY: the tiles are configured, and the caller's memory holds a whole one.
+        // SAFETY: tile `T` is configured, and `from` is valid for its rows, `stride` bytes apart.
         unsafe {
             tile_asm!(
                 "tileloadd tmm{tile}, [{from} + {stride}]",
@@ -79,7 +79,7 @@ impl Tiles for Amx {
 
     #[inline(always)]
     unsafe fn store<const T: usize>(&mut self, to: *mut u8, stride: usize) {
-        // SAFETY: as in `load`.
+        // SAFETY: tile `T` is configured, and `to` is valid for its rows, `stride` bytes apart.
         unsafe {
             tile_asm!(
                 "tilestored [{to} + {stride}], tmm{tile}",
@@ -90,7 +90,7 @@ impl Tiles for Amx {
 
     #[inline(always)]
     unsafe fn dot<const C: usize, const A: usize, const B: usize>(&mut self) {
-        // SAFETY: the tiles are configured with shapes that fit each other.
+        // SAFETY: by their roles `C` is 16 x 16 sums, `A` 16 x `pairs` and `B` `pairs` x 16, which fit each other.
         unsafe {
             tile_asm!(
                 "tdpbf16ps tmm{c}, tmm{a}, tmm{b}",
@@ -103,7 +103,8 @@ impl Tiles for Amx {
 impl Drop for Amx {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: `configure` has run on this thread. Empty tiles make switches between threads cheap again.
+        // Empty tiles make switches between threads cheap again.
+        // SAFETY: the value is not `Send`, so `configure` has run on this thread; nobody else uses its tiles.
         unsafe { tile_asm!("tilerelease") };
     }
 }

@@ -41,7 +41,7 @@ impl Tiles for Emulated {
     unsafe fn load<const T: usize>(&mut self, from: *const u8, stride: usize) {
         let (rows, columns) = self.shape::<T>();
         for (index, row) in self.tiles[T][..rows].iter_mut().enumerate() {
-            // SAFETY: the caller's rows hold `columns` words each.
+            // SAFETY: the caller's row holds `columns` words, and so does the tile's, as `columns` is at most `SIDE`.
             unsafe {
                 let from = from.add(index * stride);
                 std::ptr::copy_nonoverlapping(from, row.as_mut_ptr().cast(), 4 * columns);
@@ -53,7 +53,7 @@ impl Tiles for Emulated {
     unsafe fn store<const T: usize>(&mut self, to: *mut u8, stride: usize) {
         let (rows, columns) = self.shape::<T>();
         for (index, row) in self.tiles[T][..rows].iter().enumerate() {
-            // SAFETY: as in `load`.
+            // SAFETY: as in `load`, the other way round.
             unsafe {
                 let to = to.add(index * stride);
                 std::ptr::copy_nonoverlapping(row.as_ptr().cast(), to, 4 * columns);
@@ -114,7 +114,7 @@ mod tests {
     use crate::simd::bf16::pair;
 
     fn product(left: [f32; 4], right: [f32; 4], sum: f32) -> f32 {
-        // SAFETY: every buffer holds whole tiles.
+        // SAFETY: `a` is 16 rows of 2 pairs, 8 bytes apart; `b` 2 rows and `c` 16 rows of 16 words, 64 bytes apart.
         unsafe {
             let mut tiles = Emulated::configure(2);
             let a = [[pair(left[0], left[1]), pair(left[2], left[3])]; SIDE];

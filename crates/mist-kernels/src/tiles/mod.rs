@@ -43,11 +43,12 @@ pub(crate) fn amx_is_usable() -> bool {
 /// pairs, whose halves belong to two neighbouring rows of the matrix.
 ///
 /// # Safety
-/// The unit is present, pointers are valid for whole tiles, and a thread holds one value at a time.
+/// The methods may only be called where the unit is present, and a thread holds one value at a time. Pointers are valid
+/// for the rows of the tile, which are `stride` bytes apart, with any alignment.
 pub(crate) trait Tiles: Sized {
     /// Takes the thread's tiles for factors of `pairs` pairs, at most 16. They are given back on drop.
     unsafe fn configure(pairs: usize) -> Self;
-    /// Clears a tile of sums.
+    /// Sets a tile to zero.
     unsafe fn zero<const T: usize>(&mut self);
     /// Reads a tile whose rows are `stride` bytes apart.
     unsafe fn load<const T: usize>(&mut self, from: *const u8, stride: usize);

@@ -1,5 +1,5 @@
-//! Other ways to train the same networks, to compare with.
+//! Other methods of training, to compare with: one folder each.
 
 mod supervised;
 
-pub use supervised::SupervisedConfig;
+pub use supervised::{SupervisedConfig, SupervisedLearner};

@@ -3,27 +3,26 @@
 //! It is not differentiable, so it works on plain numbers and breaks ties by position: the same heatmap gives the
 //! same keypoints everywhere.
 
-mod contrast;
-mod cover;
-mod held;
 mod nms;
 mod suppression;
 mod top_k;
 mod window_sums;
 
-pub use cover::cover;
-pub use held::held_contrast;
 pub use suppression::Suppression;
 
-use burn::tensor::{DType, Tensor, TensorData};
+use burn::tensor::{DType, Tensor};
 use serde::{Deserialize, Serialize};
 
-use contrast::contrast_maps;
-use window_sums::WindowSums;
+pub(crate) use window_sums::{WindowSums, window};
 
 use crate::Error;
 use crate::geometry::Keypoint;
 use crate::heatmap::ScaleLevels;
+use crate::settings::Bounds;
+
+/// Limits of the settings.
+const MAX_INSTANCES: usize = 1 << 20;
+const MAX_WINDOW_PX: usize = 9_999;
 
 /// A keypoint and the heatmap's value there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,25 +33,25 @@ pub struct ScoredKeypoint {
     pub score: f32,
 }
 
-/// Settings of E_K.
+/// Settings of E_K; the default is [`Extractor::new`] of 9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Extractor {
     /// K, the number of keypoints per image.
     pub instances: usize,
     /// Side of the suppression window, odd; 1 suppresses nothing.
     pub nms_window_px: usize,
-    /// Side of the window, odd, over which responses are added up before maxima are looked for: a detector that is sure of
-    /// an object but not of its exact pixel spreads its response. 1 is the paper's way.
-    #[serde(default = "one")]
+    /// Side of the window, odd, over which responses are summed before maxima are looked for: a detector that is sure of
+    /// an object but not of its exact pixel spreads its response. 1 is the paper's.
     pub mass_window_px: usize,
     /// What the suppression window means.
-    #[serde(default)]
     pub suppression: Suppression,
 }
 
-fn one() -> usize {
-    1
+impl Default for Extractor {
+    fn default() -> Self {
+        Self::new(9)
+    }
 }
 
 impl Extractor {
@@ -76,6 +75,19 @@ impl Extractor {
     ///
     /// # Errors
     /// When the settings are impossible, the scales do not match or a response is not finite.
+    ///
+    /// # Example
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use mist::extract::Extractor;
+    /// use mist::heatmap::ScaleLevels;
+    ///
+    /// let heatmap = Tensor::<4>::from_data([[[[0.1, 0.9, 0.1, 0.0, 0.0, 0.0, 0.5]]]], &Device::flex());
+    /// let found = Extractor::new(2).extract(heatmap, &ScaleLevels::single())?;
+    /// let places: Vec<f32> = found[0].iter().map(|found| found.keypoint.x_px).collect();
+    /// assert_eq!(places, [1.5, 6.5]);
+    /// # Ok::<(), mist::Error>(())
+    /// ```
     pub fn extract(
         &self,
         heatmaps: Tensor<4>,
@@ -106,21 +118,6 @@ impl Extractor {
             };
             scored(&picked, &fused, keypoint)
         })
-    }
-
-    /// E_K of the image's own contrast, its squared difference to the median: keypoints where there is no heatmap yet,
-    /// for objects that overlap too much for [`cover`].
-    ///
-    /// # Shapes
-    /// - `images`: `[batch, channels, height, width]`
-    ///
-    /// # Errors
-    /// As [`Extractor::extract`].
-    pub fn peaks(&self, images: Tensor<4>) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
-        let [batch, _, height, width] = images.dims();
-        let device = images.device();
-        let data = TensorData::new(contrast_maps(images)?.concat(), [batch, 1, height, width]);
-        self.extract(Tensor::from_data(data, &device), &ScaleLevels::single())
     }
 
     /// As [`Extractor::extract`] for the coarse heatmap of a backbone, whose second and third channels move each
@@ -165,7 +162,7 @@ impl Extractor {
         extract: impl Fn(&[f32]) -> Vec<ScoredKeypoint>,
     ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
         let [batch, channels, height, width] = heatmaps.dims();
-        self.check(height * width)?;
+        self.check_pixels(height * width)?;
         let values = heatmaps.cast(DType::F32).try_into_vec_as::<f32>()?;
         let sample = channels * height * width;
         (0..batch)
@@ -185,7 +182,7 @@ impl Extractor {
             .pick(scores, width, self.nms_window_px, self.instances)
     }
 
-    /// The responses, added up over the mass window, those at its centre counted most: a pyramid of nested windows, so that
+    /// The responses summed over the mass window, those at its centre weighted most: a pyramid of nested windows, so that
     /// a lone response keeps its place.
     fn masses(&self, scores: Vec<f32>, width: usize) -> Vec<f32> {
         if self.mass_window_px == 1 {
@@ -203,21 +200,16 @@ impl Extractor {
             .collect()
     }
 
-    pub(crate) fn check_windows(&self) -> Result<(), Error> {
-        for (name, window) in [
-            ("nms_window_px", self.nms_window_px),
-            ("mass_window_px", self.mass_window_px),
-        ] {
-            if window.is_multiple_of(2) {
-                let requirement = "odd";
-                return Err(Error::Setting { name, requirement });
-            }
-        }
-        Ok(())
+    /// Refuses impossible settings.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        Bounds::new("instances", 1, MAX_INSTANCES).check(self.instances)?;
+        let window = |name| Bounds::new(name, 1, MAX_WINDOW_PX);
+        window("nms_window_px").check_odd(self.nms_window_px)?;
+        window("mass_window_px").check_odd(self.mass_window_px)
     }
 
-    fn check(&self, pixels: usize) -> Result<(), Error> {
-        self.check_windows()?;
+    fn check_pixels(&self, pixels: usize) -> Result<(), Error> {
+        self.check()?;
         if self.instances > pixels {
             return Err(Error::TooManyKeypoints {
                 requested: self.instances,
@@ -265,25 +257,6 @@ mod tests {
         let found = extractor.extract(maps, &ScaleLevels::single()).unwrap();
         let keypoint = found[0][0].keypoint;
         (keypoint.x_px, keypoint.y_px)
-    }
-
-    #[test]
-    fn peaks_are_where_an_image_differs_most_from_its_median() {
-        let (width, height) = (30, 20);
-        let blob = |index: usize, x: f32, y: f32| {
-            let (dx, dy) = ((index % width) as f32 - x, (index / width) as f32 - y);
-            (-(dx * dx + dy * dy) / 4.0).exp()
-        };
-        let pixel = |index| 0.5 + 0.4 * blob(index, 6.0, 5.0) - 0.3 * blob(index, 21.0, 13.0);
-        let pixels: Vec<f32> = (0..width * height).map(pixel).collect();
-        let data = TensorData::new(pixels, [1, 1, height, width]);
-        let images = Tensor::from_data(data, &Device::flex());
-        let found = Extractor::new(2).peaks(images).unwrap();
-        let places: Vec<_> = found[0]
-            .iter()
-            .map(|p| (p.keypoint.x_px, p.keypoint.y_px))
-            .collect();
-        assert_eq!(places, [(6.5, 5.5), (21.5, 13.5)]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Sums over square windows.
 
 /// The part of a window around a pixel that lies in the image.
-pub(super) fn window(at: usize, side: usize, end: usize) -> (usize, usize) {
+pub(crate) fn window(at: usize, side: usize, end: usize) -> (usize, usize) {
     let from = at.saturating_sub(side / 2);
     let to = (at + side - side / 2).min(end);
     (from, to)
 }
 
 /// Sums over windows in constant time.
-pub(super) struct WindowSums {
+pub(crate) struct WindowSums {
     /// Sum over all rows above and columns before, `[height + 1][width + 1]`.
     table: Vec<f64>,
     pub width: usize,

@@ -6,6 +6,10 @@ use burn::tensor::ops::{AvgPoolOptions, MaxPoolOptions, PadMode};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::settings::{Bounds, finite};
+
+/// The widest window.
+const MAX_WINDOW_PX: usize = 999;
 
 /// What is subtracted before the exponential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +32,10 @@ pub enum WindowBorder {
 }
 
 /// `exp(strength * h) / (window sum of exp(strength * h) + epsilon)`, each map on its own.
+///
+/// The default is the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct LocalSoftmax {
     /// Side of the window, odd.
     pub window_px: usize,
@@ -39,6 +45,12 @@ pub struct LocalSoftmax {
     pub shift: WindowShift,
     /// Windows at the border.
     pub border: WindowBorder,
+}
+
+impl Default for LocalSoftmax {
+    fn default() -> Self {
+        Self::paper()
+    }
 }
 
 impl LocalSoftmax {
@@ -77,19 +89,8 @@ impl LocalSoftmax {
     /// # Errors
     /// When the window is not odd or the strength not finite.
     pub fn check(&self) -> Result<(), Error> {
-        if self.window_px.is_multiple_of(2) {
-            return Err(Error::Setting {
-                name: "window_px",
-                requirement: "odd",
-            });
-        }
-        if !self.strength.is_finite() {
-            return Err(Error::Setting {
-                name: "strength",
-                requirement: "finite",
-            });
-        }
-        Ok(())
+        Bounds::new("window_px", 1, MAX_WINDOW_PX).check_odd(self.window_px)?;
+        finite([("strength", self.strength)])
     }
 
     /// Sharpens every map.
@@ -99,6 +100,19 @@ impl LocalSoftmax {
     ///
     /// # Errors
     /// When the window is not odd or the strength not finite.
+    ///
+    /// # Example
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use mist::heatmap::LocalSoftmax;
+    ///
+    /// let flat = Tensor::<4>::zeros([1, 1, 31, 31], &Device::flex());
+    /// let sharpened = LocalSoftmax::paper().forward(flat)?;
+    /// // A flat map shares its mass evenly within each window of 15 x 15 px.
+    /// let centre = sharpened.slice([0..1, 0..1, 15..16, 15..16]).into_scalar::<f32>();
+    /// assert!((centre - 1.0 / 225.0).abs() < 1e-5);
+    /// # Ok::<(), mist::Error>(())
+    /// ```
     pub fn forward(&self, heatmaps: Tensor<4>) -> Result<Tensor<4>, Error> {
         self.check()?;
         let shift = match self.shift {

@@ -1,26 +1,38 @@
 //! The discrete scale space of the heatmap (paper, section 4.1).
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Ascending, positive scale values, one per channel of the heatmap.
+/// Limits of the settings.
+const MAX_LEVELS: usize = 32;
+const SCALES: RangeInclusive<f32> = 0.015_625..=64.0;
+
+/// Ascending, positive scale values, one per channel of the heatmap; the default is [`ScaleLevels::single`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<f32>", into = "Vec<f32>")]
 pub struct ScaleLevels(Vec<f32>);
+
+impl Default for ScaleLevels {
+    fn default() -> Self {
+        Self::single()
+    }
+}
 
 impl ScaleLevels {
     /// Levels from their values.
     ///
     /// # Errors
-    /// When there are none, or they are not finite, positive and strictly ascending.
+    /// When there are none or too many, or they are out of range or not strictly ascending.
     pub fn new(values: Vec<f32>) -> Result<Self, Error> {
-        let positive = values.iter().all(|value| value.is_finite() && *value > 0.0);
         let ascending = values.windows(2).all(|pair| pair[0] < pair[1]);
-        if values.is_empty() || !positive || !ascending {
+        let usable = values.iter().all(|value| SCALES.contains(value));
+        if !(1..=MAX_LEVELS).contains(&values.len()) || !usable || !ascending {
             return Err(Error::Setting {
                 name: "scales",
-                requirement: "at least one finite, positive value, in ascending order",
+                requirement: "1 to 32 values from 1/64 to 64, in ascending order".into(),
             });
         }
         Ok(Self(values))

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::loss::{MeanDistance, check_window};
-use crate::model::TaskNetwork;
+use crate::model::{ModelConfig, TaskNetwork};
+use crate::proposals::Proposals;
+use crate::settings::{Bounds, finite};
 
 /// Which comes first, the task network or the keypoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,17 +18,7 @@ pub enum StageOrder {
     KeypointsFirst,
 }
 
-/// Where keypoints start that do not come from the heatmap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Seeds {
-    /// Boxes that hold much and are surrounded by little: [`cover`](crate::extract::cover).
-    Cover,
-    /// Local maxima of contrast: [`Extractor::peaks`](crate::extract::Extractor::peaks).
-    Peaks,
-}
-
-/// How the detector's squared error is added up.
+/// How the detector's squared error is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeatmapLoss {
@@ -34,124 +26,182 @@ pub enum HeatmapLoss {
     Sum,
     /// Mean over pixels and scales, each image weighted by `exp(-sharpness * task loss)`.
     WeightedMean {
-        /// How fast images that the task network cannot explain lose weight.
+        /// How fast images with a high task loss lose weight.
         sharpness: f32,
     },
 }
 
-/// Settings of the three stages; what a file leaves out is as in the released code, so that files outlive new settings.
+/// Settings of Algorithm 1; the default is the paper's, with the released code's numbers where the paper has none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LiftedConfig {
     /// Order of the stages.
     pub order: StageOrder,
-    /// Steps of the training whose keypoints start from seeds instead of E_K(H(I)), which knows nothing yet, and stay
-    /// there; 0 is the paper's way.
-    pub seeded_steps: u64,
-    /// What the seeds are.
-    pub seeds: Seeds,
-    /// Whether those seeds go on to compete with E_K(H(I)) afterwards: of the two starts, each image takes the one that
-    /// its task loss prefers.
-    pub seeds_compete: bool,
-    /// Side of covering boxes as a share of the base box: less than one where objects overlap heavily.
-    pub seed_box_share: f32,
-    /// A keypoint of E_K(H(I)) whose box holds less than this share of what the image's boxes hold on average is put on
-    /// a free seed; 0 leaves all where they are.
-    pub reseed_below: f32,
-    /// Steps of the training over which scales smaller than the largest become allowed, the smallest last.
-    pub coarse_to_fine_steps: u64,
-    /// Gradient steps on the keypoints.
-    pub keypoint_steps: usize,
-    /// Their size, on one image's own loss.
-    pub keypoint_rate: f32,
-    /// How far one such step moves a keypoint, or the edges of its box around it, at most; 0 sets no limit.
-    pub keypoint_limit_px: f32,
-    /// Share of a keypoint's last step that is added to its next one, within one training step.
-    pub keypoint_momentum: f32,
-    /// Whether they move the scale as well.
-    pub moves_scale: bool,
-    /// How far patches are shifted at random, at most, while the task network learns.
-    pub jitter_px: f32,
-    /// How much they are enlarged or reduced at random, at most, as a share, while the task network learns.
-    pub jitter_scale: f32,
-    /// How much they are turned at random, at most, while a classifier learns.
-    pub jitter_turn_rad: f32,
-    /// Weight of the pull towards E_K(H(I)).
-    pub lambda: f32,
-    /// Steps of the training over which lambda grows to its value.
-    pub lambda_warmup_steps: u64,
-    /// How classification compares counts.
+    /// How classification compares mean prediction and mean label.
     pub mean_distance: MeanDistance,
     /// Factor on the task loss.
     pub task_loss_factor: f32,
-    /// The detector's loss.
-    pub heatmap_loss: HeatmapLoss,
-    /// Window, odd, over which heatmap and target are added up before they are compared; 1 is the paper's way.
-    pub heatmap_window_px: usize,
+    /// Keypoints that start from hand-made proposals.
+    pub proposals: ProposalConfig,
+    /// The keypoint stage.
+    pub keypoints: KeypointConfig,
+    /// Random changes of the patches that the task network learns from.
+    pub jitter: JitterConfig,
+    /// The detector stage.
+    pub heatmap: HeatmapConfig,
+}
+
+/// Keypoints that start from hand-made proposals instead of `E_K(H(I))`; the paper has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProposalConfig {
+    /// Training steps at the beginning whose keypoints are proposals and stay there.
+    pub steps: u64,
+    /// How they are computed.
+    pub kind: Proposals,
+    /// Whether they keep competing with `E_K(H(I))` afterwards: each image takes whichever has the lower task loss.
+    pub compete: bool,
+}
+
+/// Settings of the keypoint stage: gradient descent on each image's own task loss.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeypointConfig {
+    /// Gradient steps.
+    pub steps: usize,
+    /// Step size, on one image's own loss.
+    pub learning_rate: f32,
+    /// How far one step moves a keypoint, or the edges of its box around it, at most; 0 sets no limit.
+    pub max_step_px: f32,
+    /// Momentum between the gradient steps of one training step.
+    pub momentum: f32,
+    /// Whether the scale moves too.
+    pub move_scale: bool,
+    /// Weight of the pull towards `E_K(H(I))`.
+    pub lambda: f32,
+}
+
+/// Random changes of patches while the task network learns, each at most this large.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JitterConfig {
+    /// Shift along each axis.
+    pub shift_px: f32,
+    /// Change of scale, as a share.
+    pub scale_frac: f32,
+    /// Rotation; for classifiers only.
+    pub rotation_rad: f32,
+}
+
+/// Settings of the detector stage.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HeatmapConfig {
+    /// How the squared error is reduced.
+    pub loss: HeatmapLoss,
+    /// Window, odd, over which heatmap and target are summed before they are compared; 1 is the paper's.
+    pub window_px: usize,
+}
+
+impl Default for KeypointConfig {
+    fn default() -> Self {
+        Self {
+            steps: 2,
+            learning_rate: 312.5,
+            max_step_px: 0.0,
+            momentum: 0.0,
+            move_scale: true,
+            lambda: 0.0,
+        }
+    }
+}
+
+impl Default for HeatmapConfig {
+    fn default() -> Self {
+        Self {
+            loss: HeatmapLoss::Sum,
+            window_px: 1,
+        }
+    }
 }
 
 impl Default for LiftedConfig {
     fn default() -> Self {
-        Self::official()
+        Self {
+            order: StageOrder::TaskFirst,
+            mean_distance: MeanDistance::Squared,
+            task_loss_factor: 1.0,
+            proposals: ProposalConfig::default(),
+            keypoints: KeypointConfig::default(),
+            jitter: JitterConfig::default(),
+            heatmap: HeatmapConfig::default(),
+        }
     }
 }
 
 impl LiftedConfig {
-    /// Refuses settings with which a task network could not be trained.
+    /// The released code's MNIST recipe: keypoints first, in x and y only, two steps of 312.5 per image.
+    pub fn official() -> Self {
+        Self {
+            order: StageOrder::KeypointsFirst,
+            task_loss_factor: 0.5,
+            keypoints: KeypointConfig {
+                move_scale: false,
+                ..KeypointConfig::default()
+            },
+            heatmap: HeatmapConfig {
+                loss: HeatmapLoss::WeightedMean { sharpness: 5.0 },
+                ..HeatmapConfig::default()
+            },
+            ..Self::default()
+        }
+    }
+
+    /// Refuses settings that a model cannot be trained with.
     ///
     /// # Errors
-    /// When a number is not finite, the heatmap's window is impossible, or patches are turned that are to be pasted upright.
-    pub fn check(&self, task: &TaskNetwork) -> Result<(), Error> {
-        let numbers = [
-            ("seed_box_share", self.seed_box_share),
-            ("reseed_below", self.reseed_below),
-            ("keypoint_rate", self.keypoint_rate),
-            ("keypoint_limit_px", self.keypoint_limit_px),
-            ("keypoint_momentum", self.keypoint_momentum),
-            ("jitter_px", self.jitter_px),
-            ("jitter_scale", self.jitter_scale),
-            ("jitter_turn_rad", self.jitter_turn_rad),
-            ("lambda", self.lambda),
+    /// When a number is not finite or out of bounds, or patches of an auto-encoder would be rotated.
+    pub fn check(&self, model: &ModelConfig) -> Result<(), Error> {
+        let (keypoints, jitter) = (&self.keypoints, &self.jitter);
+        finite([
+            ("keypoints.learning_rate", keypoints.learning_rate),
+            ("keypoints.max_step_px", keypoints.max_step_px),
+            ("keypoints.momentum", keypoints.momentum),
+            ("keypoints.lambda", keypoints.lambda),
+            ("jitter.shift_px", jitter.shift_px),
+            ("jitter.scale_frac", jitter.scale_frac),
+            ("jitter.rotation_rad", jitter.rotation_rad),
             ("task_loss_factor", self.task_loss_factor),
-        ];
-        if let Some((name, _)) = numbers.into_iter().find(|(_, value)| !value.is_finite()) {
-            let requirement = "finite";
-            return Err(Error::Setting { name, requirement });
+        ])?;
+        if let HeatmapLoss::WeightedMean { sharpness } = self.heatmap.loss {
+            finite([("heatmap.loss.weighted_mean.sharpness", sharpness)])?;
         }
-        check_window(self.heatmap_window_px)?;
-        if matches!(task, TaskNetwork::Autoencoder { .. }) && self.jitter_turn_rad != 0.0 {
+        Bounds::new("keypoints.steps", 0, 1000).check(keypoints.steps)?;
+        check_window(self.heatmap.window_px)?;
+        if matches!(model.task, TaskNetwork::Autoencoder { .. }) && jitter.rotation_rad != 0.0 {
             return Err(Error::Setting {
-                name: "jitter_turn_rad",
-                requirement: "0 for an auto-encoder: its patches are pasted upright",
+                name: "jitter.rotation_rad",
+                requirement: "0 for an auto-encoder: its patches are pasted upright".into(),
             });
         }
         Ok(())
     }
+}
 
-    /// The released code's MNIST recipe: keypoints first, two steps of 312.5 per image.
-    pub fn official() -> Self {
-        Self {
-            order: StageOrder::KeypointsFirst,
-            seeded_steps: 0,
-            seeds: Seeds::Cover,
-            seeds_compete: false,
-            seed_box_share: 1.0,
-            reseed_below: 0.0,
-            coarse_to_fine_steps: 0,
-            keypoint_steps: 2,
-            keypoint_rate: 312.5,
-            keypoint_limit_px: 0.0,
-            keypoint_momentum: 0.0,
-            moves_scale: false,
-            jitter_px: 0.0,
-            jitter_scale: 0.0,
-            jitter_turn_rad: 0.0,
-            lambda: 0.0,
-            lambda_warmup_steps: 0,
-            mean_distance: MeanDistance::Squared,
-            task_loss_factor: 0.5,
-            heatmap_loss: HeatmapLoss::WeightedMean { sharpness: 5.0 },
-            heatmap_window_px: 1,
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_not_finite_and_endless_steps_are_refused() {
+        let model = ModelConfig::official();
+        assert!(LiftedConfig::default().check(&model).is_ok());
+        let mut config = LiftedConfig::official();
+        config.keypoints.momentum = f32::NAN;
+        let message = config.check(&model).unwrap_err().to_string();
+        assert!(message.contains("keypoints.momentum"), "{message}");
+        let mut config = LiftedConfig::official();
+        config.keypoints.steps = usize::MAX;
+        assert!(config.check(&model).is_err());
     }
 }

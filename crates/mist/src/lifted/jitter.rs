@@ -1,59 +1,92 @@
-//! Patches a little off their place: the task network sees each object anew every time.
+//! Random changes of patches, so that the task network sees each object anew every time.
 
 use burn::tensor::Tensor;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::LiftedConfig;
+use super::JitterConfig;
 use crate::Error;
 use crate::geometry::Keypoint;
 use crate::keypoints;
-use crate::sample::{PatchGeometry, TurnedKeypoint, sample, sample_turned};
+use crate::sample::{PatchGeometry, RotatedKeypoint, sample, sample_rotated};
 use crate::training::Progress;
 
-impl LiftedConfig {
-    /// The patches that the task network learns from, and their keypoints: shifted, scaled and turned at random, the
-    /// same for the same step.
-    pub(super) fn jittered_patches(
+impl JitterConfig {
+    /// The patches that the task network learns from, and their keypoints: shifted, scaled and rotated at random, the
+    /// same for the same seed and step.
+    pub(super) fn patches(
         &self,
         images: &Tensor<4>,
         points: Tensor<3>,
         geometry: PatchGeometry,
+        seed: u64,
         progress: Progress,
     ) -> Result<(Tensor<5>, Tensor<3>), Error> {
-        if [self.jitter_px, self.jitter_scale, self.jitter_turn_rad] == [0.0; 3] {
+        if *self == Self::default() {
             let patches = sample(images.clone(), points.clone(), geometry)?;
             return Ok((patches, points));
         }
-        let mut random = ChaCha8Rng::seed_from_u64(progress.step);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream(progress.step);
         let mut within = |most: f32| most * (random.random::<f32>() * 2.0 - 1.0);
         let moved: Vec<Vec<Keypoint>> = keypoints::from_tensor(points.inner())?
             .into_iter()
             .map(|image| {
                 let moved = image.into_iter().map(|keypoint| Keypoint {
-                    x_px: keypoint.x_px + within(self.jitter_px),
-                    y_px: keypoint.y_px + within(self.jitter_px),
-                    scale: keypoint.scale * (1.0 + within(self.jitter_scale)),
+                    x_px: keypoint.x_px + within(self.shift_px),
+                    y_px: keypoint.y_px + within(self.shift_px),
+                    scale: keypoint.scale * (1.0 + within(self.scale_frac)),
                 });
                 moved.collect()
             })
             .collect();
         let points = keypoints::to_tensor(&moved, &images.device())?;
-        if self.jitter_turn_rad == 0.0 {
+        if self.rotation_rad == 0.0 {
             let patches = sample(images.clone(), points.clone(), geometry)?;
             return Ok((patches, points));
         }
-        let turned: Vec<Vec<TurnedKeypoint>> = moved
+        let rotated: Vec<Vec<RotatedKeypoint>> = moved
             .into_iter()
             .map(|image| {
-                let turned = image.into_iter().map(|keypoint| TurnedKeypoint {
+                let rotated = image.into_iter().map(|keypoint| RotatedKeypoint {
                     keypoint,
-                    turn_rad: within(self.jitter_turn_rad),
+                    rotation_rad: within(self.rotation_rad),
                 });
-                turned.collect()
+                rotated.collect()
             })
             .collect();
-        let patches = sample_turned(images, &turned, geometry)?;
+        let patches = sample_rotated(images, &rotated, geometry)?;
         Ok((patches, points))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    fn keypoints_of(seed: u64, step: u64) -> Vec<f32> {
+        let device = Device::flex().autodiff();
+        let jitter = JitterConfig {
+            shift_px: 2.0,
+            scale_frac: 0.1,
+            rotation_rad: 0.0,
+        };
+        let images = Tensor::zeros([1, 1, 16, 16], &device);
+        let points = Tensor::full([1, 3, 3], 8.0, &device);
+        let progress = Progress { step, steps: 9 };
+        let geometry = PatchGeometry::mnist();
+        let (_, points) = jitter
+            .patches(&images, points, geometry, seed, progress)
+            .unwrap();
+        points.inner().try_into_vec_as::<f32>().unwrap()
+    }
+
+    #[test]
+    fn every_seed_and_every_step_has_its_own_jitter() {
+        assert_eq!(keypoints_of(1, 4), keypoints_of(1, 4));
+        assert_ne!(keypoints_of(1, 4), keypoints_of(2, 4));
+        assert_ne!(keypoints_of(1, 4), keypoints_of(1, 5));
     }
 }

@@ -1,15 +1,20 @@
 //! The lifted optimisation: Algorithm 1 of the paper (section 3).
 //!
-//! Top-K selection has no gradient, so the keypoints become variables of their own. Each step moves, in turn, the task
+//! Top-K selection has no gradient, so the keypoints become variables of their own. Each step updates, in turn, the task
 //! network, the keypoints and the detector: the task loss moves the first two, and the detector learns to put its
 //! maxima where the keypoints went.
 
 mod config;
 mod jitter;
+mod learner;
 mod stages;
-mod starts;
+mod start;
 mod task;
 
-pub use config::{HeatmapLoss, LiftedConfig, Seeds, StageOrder};
-pub use stages::Step;
+pub use config::{
+    HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LiftedConfig, ProposalConfig,
+    StageOrder,
+};
+pub use learner::LiftedLearner;
+pub use stages::LiftedStep;
 pub use task::{Classification, Reconstruction, Task};

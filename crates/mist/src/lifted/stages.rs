@@ -7,14 +7,15 @@ use crate::Error;
 use crate::geometry::Keypoint;
 use crate::keypoints;
 use crate::loss::heatmap_loss;
+use crate::measurements::Measurements;
 use crate::networks::{InputStatistics, NetworkModule};
 use crate::sample::{PatchGeometry, sample};
 use crate::splat::splat;
-use crate::training::{Progress, Trainee};
+use crate::training::{Panel, Progress, Step, TrainedModel};
 
-/// What one step did, for logs and pictures.
+/// What one step computed.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct LiftedStep {
     /// Mean loss of the task, before the task network moved.
     pub task_loss: f32,
     /// Mean loss of the detector.
@@ -23,114 +24,130 @@ pub struct Step {
     pub heatmaps: Tensor<4>,
     /// G of the moved keypoints, as `heatmaps`.
     pub targets: Tensor<4>,
-    /// E_K(H(I)) of each image.
-    pub found: Vec<Vec<Keypoint>>,
+    /// Where the keypoints of each image started: `E_K(H(I))`, or proposals where the settings say so.
+    pub start: Vec<Vec<Keypoint>>,
     /// Where the keypoint stage moved them.
     pub moved: Vec<Vec<Keypoint>>,
 }
 
+impl LiftedStep {
+    /// The losses, and panels of heatmaps, targets and boxes.
+    pub(crate) fn report(self, base_box_px: f32) -> Step {
+        let losses = Measurements::new()
+            .with("task_loss", f64::from(self.task_loss))
+            .with("heatmap_loss", f64::from(self.heatmap_loss));
+        Step {
+            measurements: losses,
+            panels: vec![
+                Panel::heatmaps("heatmap", self.heatmaps),
+                Panel::heatmaps("target", self.targets),
+                Panel::keypoints("start", &self.start, base_box_px),
+                Panel::keypoints("moved", &self.moved, base_box_px),
+            ],
+        }
+    }
+}
+
 impl LiftedConfig {
-    /// One step on a batch `[batch, channels, height, width]`.
+    /// One step on a batch `[batch, channels, height, width]`; what is random depends on `seed` and the step alone.
     ///
     /// # Errors
     /// When the shapes do not belong together or the heatmap is not finite.
     pub fn step(
         &self,
-        trainee: &mut Trainee,
+        trained: &mut TrainedModel,
         images: Tensor<4>,
         task: &impl Task,
+        seed: u64,
         progress: Progress,
-    ) -> Result<Step, Error> {
-        let model = &trainee.model;
-        self.check(&model.config().task)?;
+    ) -> Result<LiftedStep, Error> {
+        let model = &trained.model;
         let images = model.foreground(images);
-        let heatmap = if trainee.detector_rests(progress) {
-            // A graph on which nobody walks back would be kept for ever.
+        let heatmap = if trained.detector_is_frozen(progress) {
+            // A graph that is never differentiated would stay in memory.
             model.heatmap.frozen()
         } else {
             model.heatmap.clone()
         };
         let heatmaps = heatmap.forward(images.clone(), InputStatistics::Batch)?;
         let plain = heatmaps.clone().detach().inner();
-        let seeded = self.seeded(progress);
-        let found = self.starts(trainee, &images, plain.clone(), task, progress)?;
-        let anchors = keypoints::to_tensor(&found, &images.device())?;
+        let start = self.start_keypoints(trained, &images, plain.clone(), task, progress)?;
+        let anchors = keypoints::to_tensor(&start, &images.device())?;
+        let task_stage = |trained: &mut TrainedModel, points: Tensor<3>| {
+            let geometry = trained.model.config().geometry;
+            let (patches, points) =
+                self.jitter
+                    .patches(&images, points.detach(), geometry, seed, progress)?;
+            self.task_stage(trained, &images, patches, points, task, progress)
+        };
         let (moved, task_losses) = match self.order {
-            _ if seeded => {
-                let losses = self.task_stage(trainee, &images, anchors.clone(), task, progress)?;
+            _ if self.starts_from_proposals(progress) => {
+                let losses = task_stage(trained, anchors.clone())?;
                 (anchors, losses)
             }
             StageOrder::TaskFirst => {
-                let losses = self.task_stage(trainee, &images, anchors.clone(), task, progress)?;
+                let losses = task_stage(trained, anchors.clone())?;
                 (
-                    self.keypoint_stage(trainee, &images, anchors, task, progress)?,
+                    self.keypoint_stage(trained, &images, anchors, task)?,
                     losses,
                 )
             }
             StageOrder::KeypointsFirst => {
-                let moved = self.keypoint_stage(trainee, &images, anchors, task, progress)?;
-                let losses = self.task_stage(trainee, &images, moved.clone(), task, progress)?;
+                let moved = self.keypoint_stage(trained, &images, anchors, task)?;
+                let losses = task_stage(trained, moved.clone())?;
                 (moved, losses)
             }
         };
         let moved = keypoints::from_tensor(moved.inner())?;
-        let levels = trainee.model.heatmap.levels();
+        let levels = trained.model.heatmap.levels();
         let [_, _, height, width] = heatmaps.dims();
         let targets = splat(&moved, levels, height, width, &images.device())?;
         let weights = task_losses.clone();
         let heatmap_loss = self.detector_stage(
-            trainee,
+            trained,
             &images,
             heatmaps,
             targets.clone(),
             weights,
             progress,
         )?;
-        Ok(Step {
+        Ok(LiftedStep {
             task_loss: task_losses.mean().inner().into_scalar(),
             heatmap_loss,
             heatmaps: plain,
             targets: targets.inner(),
-            found,
+            start,
             moved,
         })
     }
 
-    /// Moves the keypoints down their own image's loss; the networks stay as they are.
+    /// Gradient descent of the keypoints on their own image's loss; the networks stay as they are.
     fn keypoint_stage(
         &self,
-        trainee: &Trainee,
+        trained: &TrainedModel,
         images: &Tensor<4>,
         anchors: Tensor<3>,
         task: &impl Task,
-        progress: Progress,
     ) -> Result<Tensor<3>, Error> {
-        let frozen = trainee.model.task.frozen();
-        let lambda = self.lambda_at(progress);
+        let config = &self.keypoints;
+        let frozen = trained.model.task.frozen();
         let mut moved = anchors.clone();
         let mut last_step = anchors.clone().inner().zeros_like();
-        for _ in 0..self.keypoint_steps {
+        for _ in 0..config.steps {
             let leaf = moved.clone().detach().require_grad();
-            let losses = self.task_losses(trainee, &frozen, images, leaf.clone(), task)?;
+            let losses = self.task_losses(trained, &frozen, images, leaf.clone(), task)?;
             let mut total = losses.sum();
-            if lambda != 0.0 {
+            if config.lambda != 0.0 {
                 let distance = (leaf.clone() - anchors.clone()).square().sum();
-                total = total + distance * lambda;
+                total = total + distance * config.lambda;
             }
             let gradients = total.backward();
-            let Some(gradient) = leaf.grad(&gradients) else {
-                break;
-            };
-            let step = gradient * self.keypoint_rate + last_step * self.keypoint_momentum;
-            last_step = self.limited(step, trainee.model.config().geometry);
+            let gradient = leaf.grad(&gradients).ok_or(Error::NoGradient)?;
+            let step = gradient * config.learning_rate + last_step * config.momentum;
+            last_step = self.limited(step, trained.model.config().geometry);
             moved = moved - Tensor::from_inner(last_step.clone());
         }
         Ok(moved.detach())
-    }
-
-    fn lambda_at(&self, progress: Progress) -> f32 {
-        let warm = (progress.step + 1) as f32 / self.lambda_warmup_steps.max(1) as f32;
-        self.lambda * warm.min(1.0)
     }
 
     /// The step that the settings allow: no further than the limit, and in the scale only if it may move.
@@ -138,57 +155,56 @@ impl LiftedConfig {
     /// The edges of a box move no further than its centre. Without a limit a step down a steep loss would leave a box
     /// without size, or one that holds the whole image.
     fn limited(&self, step: Tensor<3>, geometry: PatchGeometry) -> Tensor<3> {
+        let config = &self.keypoints;
         let (mut place, mut scale) = (step.clone().narrow(2, 0, 2), step.narrow(2, 2, 1));
-        if self.keypoint_limit_px > 0.0 {
+        if config.max_step_px > 0.0 {
             let length = place.clone().square().sum_dim(2).sqrt();
-            let share = (length.clamp_min(f32::MIN_POSITIVE).recip() * self.keypoint_limit_px)
-                .clamp_max(1.0);
+            let share =
+                (length.clamp_min(f32::MIN_POSITIVE).recip() * config.max_step_px).clamp_max(1.0);
             place = place * share;
-            let limit = 2.0 * self.keypoint_limit_px / geometry.base_box_px;
+            let limit = 2.0 * config.max_step_px / geometry.base_box_px;
             scale = scale.clamp(-limit, limit);
         }
-        if !self.moves_scale {
+        if !config.move_scale {
             scale = scale.zeros_like();
         }
         Tensor::cat(vec![place, scale], 2)
     }
 
-    /// Moves the task network; returns the loss of each image.
+    /// Updates the task network; returns the loss of each image.
     fn task_stage(
         &self,
-        trainee: &mut Trainee,
+        trained: &mut TrainedModel,
         images: &Tensor<4>,
+        patches: Tensor<5>,
         points: Tensor<3>,
         task: &impl Task,
         progress: Progress,
     ) -> Result<Tensor<1>, Error> {
-        let network = &trainee.model.task;
-        let geometry = trainee.model.config().geometry;
-        let (patches, points) =
-            self.jittered_patches(images, points.detach(), geometry, progress)?;
+        let network = &trained.model.task;
         let losses = task.loss(network, images, patches, points)? * self.task_loss_factor;
         let gradients = losses.clone().mean().backward();
-        trainee.move_task(&gradients, progress)?;
+        trained.step_task(&gradients, progress)?;
         Ok(losses.detach())
     }
 
     pub(super) fn task_losses(
         &self,
-        trainee: &Trainee,
+        trained: &TrainedModel,
         network: &NetworkModule,
         images: &Tensor<4>,
         points: Tensor<3>,
         task: &impl Task,
     ) -> Result<Tensor<1>, Error> {
-        let geometry = trainee.model.config().geometry;
+        let geometry = trained.model.config().geometry;
         let patches = sample(images.clone(), points.clone(), geometry)?;
         Ok(task.loss(network, images, patches, points)? * self.task_loss_factor)
     }
 
-    /// Moves the detector towards a heatmap with its maxima at the keypoints.
+    /// Updates the detector towards a heatmap with its maxima at the keypoints.
     fn detector_stage(
         &self,
-        trainee: &mut Trainee,
+        trained: &mut TrainedModel,
         images: &Tensor<4>,
         heatmaps: Tensor<4>,
         targets: Tensor<4>,
@@ -196,8 +212,8 @@ impl LiftedConfig {
         progress: Progress,
     ) -> Result<f32, Error> {
         let [_, scales, height, width] = heatmaps.dims();
-        let squares = heatmap_loss(heatmaps, targets, self.heatmap_window_px)?;
-        let losses = match self.heatmap_loss {
+        let squares = heatmap_loss(heatmaps, targets, self.heatmap.window_px)?;
+        let losses = match self.heatmap.loss {
             HeatmapLoss::Sum => squares,
             HeatmapLoss::WeightedMean { sharpness } => {
                 let weights = (task_losses * -sharpness).exp();
@@ -205,11 +221,11 @@ impl LiftedConfig {
             }
         };
         let loss = losses.mean();
-        if !trainee.detector_rests(progress) {
+        if !trained.detector_is_frozen(progress) {
             let gradients = loss.backward();
-            trainee.move_detector(&gradients, progress)?;
+            trained.step_detector(&gradients, progress)?;
         }
-        trainee.observe(images.clone());
+        trained.observe_input(images.clone());
         Ok(loss.inner().into_scalar())
     }
 }

@@ -1,4 +1,4 @@
-//! What the patches are for: the task network's input and its loss.
+//! The tasks: what the task network computes from patches, and its loss.
 
 use burn::tensor::Tensor;
 

@@ -5,14 +5,15 @@ use burn::tensor::Tensor;
 use super::squared_distance;
 use crate::Error;
 use crate::heatmap::window_sum;
+use crate::settings::Bounds;
 
 const WIDEST_PX: usize = 99;
 
 /// `|| G({x_k}) - H(I) ||^2` per image (paper, equation of the detector stage).
 ///
-/// With a window larger than 1 px both are first added up over it, and divided by its side, which leaves the norm of
-/// a lone maximum as it is: a response near the target is then worth something, and a detector that is sure of an
-/// object but not of its pixel learns to say so.
+/// With a window larger than 1 px both are first summed over it and divided by its side, which leaves the norm of a
+/// lone maximum as it is. A response near the target then counts for something, and a detector that is sure of an
+/// object but not of its pixel learns to respond.
 ///
 /// # Shapes
 /// - `heatmaps`, `targets`: `[batch, scales, height, width]`
@@ -20,6 +21,18 @@ const WIDEST_PX: usize = 99;
 ///
 /// # Errors
 /// When the shapes differ, or the window is even or too wide.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::loss::heatmap_loss;
+///
+/// let device = Device::flex();
+/// let heatmap = Tensor::<4>::from_data([[[[0.0, 1.0, 0.0]]]], &device);
+/// let target = Tensor::<4>::from_data([[[[1.0, 0.0, 0.0]]]], &device);
+/// assert_eq!(heatmap_loss(heatmap, target, 1)?.into_scalar::<f32>(), 2.0);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn heatmap_loss(
     heatmaps: Tensor<4>,
     targets: Tensor<4>,
@@ -35,13 +48,7 @@ pub fn heatmap_loss(
 
 /// Refuses windows without a pixel at their centre, and those that no object is small enough for.
 pub(crate) fn check_window(window_px: usize) -> Result<(), Error> {
-    if window_px.is_multiple_of(2) || window_px > WIDEST_PX {
-        return Err(Error::Setting {
-            name: "heatmap_window_px",
-            requirement: "odd and below 100",
-        });
-    }
-    Ok(())
+    Bounds::new("heatmap.window_px", 1, WIDEST_PX).check_odd(window_px)
 }
 
 #[cfg(test)]

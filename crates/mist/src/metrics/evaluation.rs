@@ -12,11 +12,11 @@ use super::classif::{classif_of, classif_official_of};
 use super::count_mae::{count_error_of, total_count_error_of};
 use super::image_result::ImageResult;
 use super::iou50::iou50_of;
-use super::metric_set::MetricSet;
 use super::one_to_one::{LabelRule, one_to_one_of};
 use super::ratio::{MatchCounts, Ratio};
 use super::rmse::SquaredError;
 use super::scale_err::scale_err_of;
+use crate::measurements::Measurements;
 
 /// When a detection counts as right in precision, recall and F1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub enum MatchRule {
     },
 }
 
-/// How a test set is judged.
+/// How a test set is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvaluationConfig {
     /// Number of classes, background included, over which errors of counts are averaged.
@@ -47,7 +47,7 @@ pub struct EvaluationConfig {
     pub bootstrap: Option<Bootstrap>,
 }
 
-/// What is judged; lists that a task does not have stay empty, and so do their metrics.
+/// What is evaluated; lists that a task does not have stay empty, and so do their metrics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
     /// True and detected boxes of each image.
@@ -61,12 +61,28 @@ pub struct Evidence<'a> {
 }
 
 /// The metrics of a test set and their 95% intervals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+///
+/// | name | metric |
+/// |---|---|
+/// | `rmse` | root mean square error of reconstructions (Table 1) |
+/// | `iou50` | share of truths that some detection covers (Tables 2 and 3) |
+/// | `classif` | share of truths accounted for by the counts of classes (Tables 2 and 3) |
+/// | `both` | share of truths found and classified (Tables 2 and 3) |
+/// | `ap50`, `ap50_class_blind` | average precision at IoU .5, mean over classes (Table 5), or of all classes as one |
+/// | `precision`, `recall`, `f1` | under the chosen matching rule (Table 4 for natural images) |
+/// | `count_mae`, `count_mae_total` | mean absolute error of the counts by class, and of the total |
+/// | `impulse_precision`, `impulse_recall`, `impulse_f1` | found impulses of Gabor noise |
+/// | `kernel_corr` | correlation of the learnt kernel with the true one |
+/// | `scale_err` | mean absolute log-ratio of matched boxes' sides, in nats |
+///
+/// The suffix `_official` marks the released evaluator's variant: it sees the first K truths of an image, and misses of
+/// class 0 are free in `classif_official`. Metrics that the evidence does not allow are absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// The values.
-    pub metrics: MetricSet<f64>,
+    pub metrics: Measurements,
     /// Their intervals.
-    pub intervals: MetricSet<Interval>,
+    pub intervals: Measurements<Interval>,
 }
 
 impl Evaluation {
@@ -89,7 +105,7 @@ impl Evaluation {
             .map(|image| image.with_first_truths(config.official_k))
             .collect();
 
-        let judge = Judge(config.bootstrap);
+        let estimator = Estimator(config.bootstrap);
         let both = per_image(images, both_of);
         let both_official = per_image(&kept, both_of);
         let (matches, matches_official) = match config.rule {
@@ -107,43 +123,98 @@ impl Evaluation {
             ),
         };
         let ratio = |images: &[ImageResult], of: &dyn Fn(&ImageResult) -> Ratio| {
-            judge.sums(&per_image(images, of), Ratio::value)
+            estimator.sums(&per_image(images, of), Ratio::value)
         };
         let labelled = config.rule != MatchRule::IouUnlabelled;
         let of_labels = |estimate: Option<Estimate>| estimate.filter(|_| labelled);
-        let estimates = MetricSet {
-            rmse: judge.sums(evidence.reconstructions, SquaredError::rmse),
-            iou50: ratio(images, &iou50_of),
-            iou50_official: ratio(&kept, &iou50_of),
-            classif: of_labels(ratio(images, &classif_of)),
-            classif_official: of_labels(ratio(&kept, &|image| classif_official_of(image, None))),
-            both: of_labels(judge.sums(&both, MatchCounts::recall)),
-            both_official: of_labels(judge.sums(&both_official, MatchCounts::recall)),
-            ap50: of_labels(judge.average_precision(images.len(), &RankedClasses::new(images))),
-            ap50_class_blind: judge.average_precision(images.len(), &RankedClasses::blind(images)),
-            precision: judge.sums(&matches, MatchCounts::precision),
-            recall: judge.sums(&matches, MatchCounts::recall),
-            f1: judge.sums(&matches, MatchCounts::f1),
-            precision_official: judge.sums(&matches_official, MatchCounts::precision),
-            recall_official: judge.sums(&matches_official, MatchCounts::recall),
-            f1_official: judge.sums(&matches_official, MatchCounts::f1),
-            count_mae: of_labels(ratio(images, &|image| {
-                count_error_of(image, config.class_count)
-            })),
-            count_mae_total: ratio(images, &total_count_error_of),
-            impulse_precision: judge.sums(evidence.impulses, MatchCounts::precision),
-            impulse_recall: judge.sums(evidence.impulses, MatchCounts::recall),
-            impulse_f1: judge.sums(evidence.impulses, MatchCounts::f1),
-            kernel_corr: evidence.kernel_corr.map(|value| Estimate {
-                value,
-                interval: None,
-            }),
-            scale_err: ratio(images, &|image| scale_err_of(image, 0.5)),
-        };
-        Self {
-            metrics: estimates.filter_map(|estimate| Some(estimate.value)),
-            intervals: estimates.filter_map(|estimate| estimate.interval),
+        let estimates = [
+            (
+                "rmse",
+                estimator.sums(evidence.reconstructions, SquaredError::rmse),
+            ),
+            ("iou50", ratio(images, &iou50_of)),
+            ("iou50_official", ratio(&kept, &iou50_of)),
+            ("classif", of_labels(ratio(images, &classif_of))),
+            (
+                "classif_official",
+                of_labels(ratio(&kept, &|image| classif_official_of(image, None))),
+            ),
+            (
+                "both",
+                of_labels(estimator.sums(&both, MatchCounts::recall)),
+            ),
+            (
+                "both_official",
+                of_labels(estimator.sums(&both_official, MatchCounts::recall)),
+            ),
+            (
+                "ap50",
+                of_labels(estimator.average_precision(images.len(), &RankedClasses::new(images))),
+            ),
+            (
+                "ap50_class_blind",
+                estimator.average_precision(images.len(), &RankedClasses::blind(images)),
+            ),
+            (
+                "precision",
+                estimator.sums(&matches, MatchCounts::precision),
+            ),
+            ("recall", estimator.sums(&matches, MatchCounts::recall)),
+            ("f1", estimator.sums(&matches, MatchCounts::f1)),
+            (
+                "precision_official",
+                estimator.sums(&matches_official, MatchCounts::precision),
+            ),
+            (
+                "recall_official",
+                estimator.sums(&matches_official, MatchCounts::recall),
+            ),
+            (
+                "f1_official",
+                estimator.sums(&matches_official, MatchCounts::f1),
+            ),
+            (
+                "count_mae",
+                of_labels(ratio(images, &|image| {
+                    count_error_of(image, config.class_count)
+                })),
+            ),
+            ("count_mae_total", ratio(images, &total_count_error_of)),
+            (
+                "impulse_precision",
+                estimator.sums(evidence.impulses, MatchCounts::precision),
+            ),
+            (
+                "impulse_recall",
+                estimator.sums(evidence.impulses, MatchCounts::recall),
+            ),
+            (
+                "impulse_f1",
+                estimator.sums(evidence.impulses, MatchCounts::f1),
+            ),
+            (
+                "kernel_corr",
+                evidence.kernel_corr.map(|value| Estimate {
+                    value,
+                    interval: None,
+                }),
+            ),
+            (
+                "scale_err",
+                ratio(images, &|image| scale_err_of(image, 0.5)),
+            ),
+        ];
+        let mut evaluation = Self::default();
+        for (name, estimate) in estimates {
+            let Some(Estimate { value, interval }) = estimate else {
+                continue;
+            };
+            evaluation.metrics.insert(name, value);
+            if let Some(interval) = interval {
+                evaluation.intervals.insert(name, interval);
+            }
         }
+        evaluation
     }
 }
 
@@ -157,9 +228,9 @@ struct Estimate {
 }
 
 /// Gives each value its interval.
-struct Judge(Option<Bootstrap>);
+struct Estimator(Option<Bootstrap>);
 
-impl Judge {
+impl Estimator {
     fn sums<T: Copy + Sum>(
         &self,
         per_image: &[T],

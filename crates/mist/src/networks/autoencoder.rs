@@ -19,12 +19,13 @@ pub enum PatchValues {
 /// The encoder and its mirror image: 2x2 transposed convolutions up, a sigmoid at the end if values are `0..1`.
 ///
 /// # Shapes
-/// - input: `[patches, in_channels, side, side]` with `side = 2^levels`
-/// - output: the same
+/// - input: `[patches, in_channels, side, side]` with a `side` that `2^levels` divides
+/// - output: the same; any other side is rounded down to a multiple of `2^levels`
 ///
 /// # Errors
-/// When a width is zero.
+/// When a number of channels is zero or a setting is above its limit.
 pub fn autoencoder(encoder: &EncoderConfig, values: PatchValues) -> Result<Network, NetworkError> {
+    encoder.check()?;
     let mut layers = encoder.layers();
     for &out_channels in encoder.level_channels().iter().rev() {
         let up = Layer::UpConv2 { out_channels };
@@ -63,5 +64,10 @@ mod tests {
         let shapes = network.shapes(Shape::new(1, 32, 32)).unwrap();
         assert_eq!(shapes.last(), Some(&Shape::new(1, 32, 32)));
         assert!(shapes.contains(&Shape::new(128, 1, 1)));
+        for (side, redrawn) in [(96, 96), (40, 32)] {
+            let output = network.output_shape(Shape::new(1, side, side));
+            assert_eq!(output, Ok(Shape::new(1, redrawn, redrawn)));
+        }
+        assert!(network.output_shape(Shape::new(1, 31, 31)).is_err());
     }
 }

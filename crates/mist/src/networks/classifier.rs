@@ -7,12 +7,15 @@ use super::EncoderConfig;
 /// The encoder followed by a dense layer that gives one logit per class.
 ///
 /// # Shapes
-/// - input: `[patches, in_channels, side, side]` with `side = 2^levels`
+/// - input: `[patches, in_channels, side, side]` with `2^levels <= side < 2 * 2^levels`, as the dense layer reads one
+///   pixel
 /// - output: `[patches, classes, 1, 1]`, logits
 ///
 /// # Errors
-/// When a width is zero.
+/// When a number of channels or classes is zero or a setting is above its limit.
 pub fn classifier(encoder: &EncoderConfig, classes: usize) -> Result<Network, NetworkError> {
+    encoder.check()?;
+    NetworkError::at_most("`classes`", classes, Network::MAX_CHANNELS)?;
     let mut layers = encoder.layers();
     layers.push(Layer::Dense {
         out_features: classes,
@@ -36,10 +39,12 @@ mod tests {
     #[test]
     fn a_patch_becomes_one_row_of_logits() {
         let network = classifier(&EncoderConfig::official(), 10).unwrap();
-        assert_eq!(
-            network.output_shape(Shape::new(3, 32, 32)).unwrap(),
-            Shape::new(10, 1, 1)
-        );
-        assert!(network.output_shape(Shape::new(3, 64, 64)).is_err());
+        for side in [32, 40, 63] {
+            let output = network.output_shape(Shape::new(3, side, side));
+            assert_eq!(output, Ok(Shape::new(10, 1, 1)));
+        }
+        for side in [31, 64] {
+            assert!(network.output_shape(Shape::new(3, side, side)).is_err());
+        }
     }
 }

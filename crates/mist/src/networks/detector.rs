@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::BlockStyle;
 
 /// A fully convolutional network that scores every pixel; its output has the input's size.
+///
+/// The default is the paper's for gray images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct DetectorConfig {
     /// Channels of the image.
     pub in_channels: usize,
@@ -19,7 +21,16 @@ pub struct DetectorConfig {
     pub style: BlockStyle,
 }
 
+impl Default for DetectorConfig {
+    fn default() -> Self {
+        Self::paper(1)
+    }
+}
+
 impl DetectorConfig {
+    /// Most residual blocks.
+    pub const MAX_BLOCKS: usize = 1024;
+
     /// Four blocks of 32 channels, layer norm before each convolution (appendix A).
     pub fn paper(in_channels: usize) -> Self {
         Self {
@@ -38,15 +49,27 @@ impl DetectorConfig {
         }
     }
 
-    /// The description.
+    /// Refuses settings that are too large to describe a network.
+    ///
+    /// # Errors
+    /// When a setting is above its limit.
+    pub fn check(&self) -> Result<(), NetworkError> {
+        NetworkError::at_most("`in_channels`", self.in_channels, Network::MAX_CHANNELS)?;
+        NetworkError::at_most("`channels`", self.channels, Network::MAX_CHANNELS)?;
+        NetworkError::at_most("`blocks`", self.blocks, Self::MAX_BLOCKS)
+    }
+
+    /// The description of the network.
     ///
     /// # Shapes
-    /// - input: `[batch, in_channels, height, width]`
+    /// - input: `[batch, in_channels, height, width]`; with [`BlockStyle::Official`] both sides are longer than
+    ///   `2 * blocks` px, the width of the mirrored border
     /// - output: `[batch, 1, height, width]`
     ///
     /// # Errors
-    /// When a width is zero.
+    /// When a number of channels is zero or a setting is above its limit.
     pub fn network(&self) -> Result<Network, NetworkError> {
+        self.check()?;
         let mut layers = Vec::new();
         let padding = match self.style {
             BlockStyle::Paper => Padding::Same,

@@ -1,19 +1,22 @@
 //! The encoder shared by the classifier and the auto-encoder (paper, appendix C.1).
 
-use mist_kernels::network::{Layer, Padding};
+use mist_kernels::network::{Layer, Network, NetworkError, Padding};
 use serde::{Deserialize, Serialize};
 
 use super::BlockStyle;
 
 /// Levels of residual blocks with a 2x2 max-pool after each, and a last stage on the pooled map.
+///
+/// The default is the paper's for gray patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct EncoderConfig {
     /// Channels of the patch.
     pub in_channels: usize,
     /// Channels of the first level; each next level has twice as many.
     pub base_channels: usize,
-    /// Levels; a patch of side `2^levels` is reduced to one pixel.
+    /// Levels; each halves both sides and drops an odd last row or column, so that a patch of `2^levels` px becomes one
+    /// pixel.
     pub levels: u32,
     /// Residual blocks on each level.
     pub blocks_per_level: usize,
@@ -21,11 +24,22 @@ pub struct EncoderConfig {
     pub style: BlockStyle,
     /// Channels of the code, instead of as many as the last level has: few of them leave room for little more than
     /// one shape and its weight.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code_channels: Option<usize>,
 }
 
+impl Default for EncoderConfig {
+    fn default() -> Self {
+        Self::paper(1)
+    }
+}
+
 impl EncoderConfig {
+    /// Most levels.
+    pub const MAX_LEVELS: u32 = 16;
+    /// Most residual blocks on each level.
+    pub const MAX_BLOCKS_PER_LEVEL: usize = 64;
+
     /// Five levels of three blocks for patches of 32 x 32 px.
     ///
     /// The paper gives no widths; 8 to 128 are the released code's.
@@ -46,6 +60,28 @@ impl EncoderConfig {
             style: BlockStyle::Official,
             ..Self::paper(3)
         }
+    }
+
+    /// Refuses settings that are too large to describe a network.
+    ///
+    /// # Errors
+    /// When a setting is above its limit.
+    pub fn check(&self) -> Result<(), NetworkError> {
+        let levels = [self.levels, Self::MAX_LEVELS].map(|levels| levels as usize);
+        NetworkError::at_most("`levels`", levels[0], levels[1])?;
+        let blocks = self.blocks_per_level;
+        NetworkError::at_most("`blocks_per_level`", blocks, Self::MAX_BLOCKS_PER_LEVEL)?;
+        let channels = [
+            ("`in_channels`", self.in_channels),
+            ("`base_channels`", self.base_channels),
+            ("`code_channels`", self.code_channels.unwrap_or(1)),
+        ];
+        for (name, channels) in channels {
+            NetworkError::at_most(name, channels, Network::MAX_CHANNELS)?;
+        }
+        let widest = self.base_channels << self.levels.saturating_sub(1);
+        let what = "`base_channels`, doubled for each further level";
+        NetworkError::at_most(what, widest, Network::MAX_CHANNELS)
     }
 
     /// Channels of each level, finest first.

@@ -1,4 +1,4 @@
-//! A whole network as one burn operation on the CPU, run by `mist_kernels` with a handwritten way back.
+//! A whole network as one burn operation on the CPU, run by `mist_kernels` with a handwritten backward pass.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +10,13 @@ use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
-use burn::tensor::{Tensor, TensorData};
-use mist_kernels::executor::{Executor, ExecutorError, InputStatistics, Tape, Wanted};
+use burn::tensor::Tensor;
+use mist_kernels::executor::{Executor, InputStatistics, Tape, Wanted};
 use mist_kernels::network::{Network, Shape};
 use mist_kernels::simd::{Isa, Precision};
 
 use crate::Error;
+use crate::flex::{tensor_or_nan, values};
 
 /// What a call needs beside its tensors.
 #[derive(Clone)]
@@ -38,6 +39,12 @@ impl NetworkCall {
             None => InputStatistics::Batch,
         }
     }
+
+    fn output_dims(&self, images: &FlexTensor) -> [usize; 4] {
+        let shape = self.executor.output_shape();
+        let batch = images.shape()[0];
+        [batch, shape.channels, shape.height_px, shape.width_px]
+    }
 }
 
 /// The operation.
@@ -58,11 +65,10 @@ impl FusedNetwork for Flex {
         call: NetworkCall,
     ) -> FloatTensor<Self> {
         let (images, parameters) = (images.to_contiguous(), parameters.to_contiguous());
-        let batch = images.shape()[0];
-        let result = call
+        let output = call
             .executor
             .forward(values(&parameters), values(&images), call.statistics());
-        output_tensor(result, batch, &call)
+        tensor_or_nan(output.ok(), &call.output_dims(&images))
     }
 }
 
@@ -75,24 +81,20 @@ impl<C: CheckpointStrategy> FusedNetwork for Autodiff<Flex, C> {
         let nodes = [images.node(), parameters.node()];
         let [images, parameters] =
             [images, parameters].map(|tensor| tensor.into_primitive().to_contiguous());
-        match NetworkWayBack
+        match NetworkBackward
             .prepare::<C>(nodes)
             .compute_bound()
             .stateful()
         {
             OpsKind::UnTracked(prep) => prep.finish(Flex::fused_network(images, parameters, call)),
             OpsKind::Tracked(prep) => {
-                let batch = images.shape()[0];
                 let result = call.executor.forward_with_tape(
                     values(&parameters),
                     values(&images),
                     call.statistics(),
                 );
-                let (output, tape) = match result {
-                    Ok((output, tape)) => (Ok(output), Some(tape)),
-                    Err(error) => (Err(error), None),
-                };
-                let output = output_tensor(output, batch, &call);
+                let (output, tape) = result.ok().unzip();
+                let output = tensor_or_nan(output, &call.output_dims(&images));
                 let state = State {
                     call,
                     parameters,
@@ -105,13 +107,39 @@ impl<C: CheckpointStrategy> FusedNetwork for Autodiff<Flex, C> {
     }
 }
 
-/// What the way back keeps; the tape is used once.
+/// What the backward pass needs of the forward pass.
 #[derive(Clone)]
 struct State {
     call: NetworkCall,
     parameters: FlexTensor,
+    /// Shape of the images.
     images: Vec<usize>,
+    /// Used up by one backward pass.
     tape: Arc<Mutex<Option<Tape>>>,
+}
+
+impl State {
+    /// Gradients of the images and of the parameters, each only if wanted; NaN if they cannot be computed.
+    fn gradients(&self, output_gradient: &FlexTensor, wanted: Wanted) -> [Option<FlexTensor>; 2] {
+        let parameters = values(&self.parameters);
+        let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = tape.take().and_then(|tape| {
+            let executor = &self.call.executor;
+            executor
+                .backward(parameters, tape, values(output_gradient), wanted)
+                .ok()
+        });
+        let found = found.unwrap_or_default();
+        let length = [parameters.len()];
+        [
+            wanted
+                .input
+                .then(|| tensor_or_nan(found.input, &self.images)),
+            wanted
+                .parameters
+                .then(|| tensor_or_nan(found.parameters, &length)),
+        ]
+    }
 }
 
 impl fmt::Debug for State {
@@ -121,59 +149,24 @@ impl fmt::Debug for State {
 }
 
 #[derive(Debug)]
-struct NetworkWayBack;
+struct NetworkBackward;
 
-impl Backward<Flex, 2> for NetworkWayBack {
+impl Backward<Flex, 2> for NetworkBackward {
     type State = State;
 
     fn backward(self, ops: Ops<State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let gradient = grads.consume::<Flex>(&ops.node).to_contiguous();
-        let [images, parameters] = ops.parents;
-        // A gradient that nobody asked for is not computed.
         let wanted = Wanted {
-            input: images.is_some(),
-            parameters: parameters.is_some(),
+            input: ops.parents[0].is_some(),
+            parameters: ops.parents[1].is_some(),
         };
-        let state = ops.state;
-        let tape = state
-            .tape
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let parameter_values = values(&state.parameters);
-        let found = tape.and_then(|tape| {
-            let executor = &state.call.executor;
-            executor
-                .backward(parameter_values, tape, values(&gradient), wanted)
-                .ok()
-        });
-        let found = found.unwrap_or_default();
-        if let (Some(node), Some(gradient)) = (images, found.input) {
-            let data = TensorData::new(gradient, state.images);
-            grads.register::<Flex>(node.id, FlexTensor::from_data(data));
-        }
-        if let (Some(node), Some(gradient)) = (parameters, found.parameters) {
-            let length = gradient.len();
-            let data = TensorData::new(gradient, [length]);
-            grads.register::<Flex>(node.id, FlexTensor::from_data(data));
+        let found = ops.state.gradients(&gradient, wanted);
+        for (node, gradient) in ops.parents.into_iter().zip(found) {
+            if let (Some(node), Some(gradient)) = (node, gradient) {
+                grads.register::<Flex>(node.id, gradient);
+            }
         }
     }
-}
-
-fn values(tensor: &FlexTensor) -> &[f32] {
-    tensor.storage::<f32>()
-}
-
-/// The caller has checked all lengths, so an error cannot happen; NaN would make one visible in every loss.
-fn output_tensor(
-    output: Result<Vec<f32>, ExecutorError>,
-    batch: usize,
-    call: &NetworkCall,
-) -> FlexTensor {
-    let shape = call.executor.output_shape();
-    let output = output.unwrap_or_else(|_| vec![f32::NAN; batch * shape.len()]);
-    let dims = [batch, shape.channels, shape.height_px, shape.width_px];
-    FlexTensor::from_data(TensorData::new(output, dims))
 }
 
 /// Executors by input size, so that each is prepared once and its memory is used again.
@@ -223,5 +216,80 @@ impl Executors {
         let (images, parameters) = (images.into_dispatch(), parameters.into_dispatch());
         let output = <Dispatch as FusedNetwork>::fused_network(images, parameters, call);
         Ok(Tensor::from_dispatch(output))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+    use mist_kernels::network::Layer;
+
+    use super::*;
+
+    const BOTH: Wanted = Wanted {
+        input: true,
+        parameters: true,
+    };
+
+    /// A forward pass of one 1x1 convolution on two images of 2 x 3 px.
+    fn state() -> State {
+        let network = Network::new(1, vec![Layer::Conv1x1 { out_channels: 1 }]).unwrap();
+        let shape = Shape::new(1, 2, 3);
+        let executor = Executor::new(&network, shape, Isa::best(), Precision::F32).unwrap();
+        let parameters = [0.5, 0.25];
+        let (_, tape) = executor
+            .forward_with_tape(&parameters, &[1.0; 12], InputStatistics::Batch)
+            .unwrap();
+        State {
+            call: NetworkCall {
+                executor: Arc::new(executor),
+                given_statistics: None,
+            },
+            parameters: FlexTensor::from_data(TensorData::from(parameters)),
+            images: vec![2, 1, 2, 3],
+            tape: Arc::new(Mutex::new(Some(tape))),
+        }
+    }
+
+    fn ones(dims: [usize; 4]) -> FlexTensor {
+        let values = vec![1.0f32; dims.iter().product()];
+        FlexTensor::from_data(TensorData::new(values, dims))
+    }
+
+    fn shapes_and_values(found: [Option<FlexTensor>; 2]) -> [(Vec<usize>, Vec<f32>); 2] {
+        found.map(|gradient| {
+            let gradient = gradient.unwrap();
+            (gradient.shape().to_vec(), values(&gradient).to_vec())
+        })
+    }
+
+    #[test]
+    fn a_tape_that_was_used_up_gives_gradients_of_nan() {
+        let (state, gradient) = (state(), ones([2, 1, 2, 3]));
+        let first = shapes_and_values(state.gradients(&gradient, BOTH));
+        let second = shapes_and_values(state.clone().gradients(&gradient, BOTH));
+        for ((shape, values), (second_shape, second_values)) in first.into_iter().zip(second) {
+            assert_eq!(shape, second_shape);
+            assert!(values.iter().all(|value| value.is_finite()));
+            assert!(second_values.iter().all(|value| value.is_nan()));
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_executor_gives_gradients_of_nan() {
+        let too_small = ones([1, 1, 2, 3]);
+        for (_, values) in shapes_and_values(state().gradients(&too_small, BOTH)) {
+            assert!(!values.is_empty() && values.iter().all(|value| value.is_nan()));
+        }
+    }
+
+    #[test]
+    fn gradients_that_nobody_wants_are_left_out() {
+        let wanted = Wanted {
+            input: false,
+            parameters: true,
+        };
+        let [input, parameters] = state().gradients(&ones([2, 1, 2, 3]), wanted);
+        assert!(input.is_none() && parameters.is_some());
     }
 }

@@ -14,7 +14,7 @@ use crate::Error;
 /// Which statistics a batch norm on the input uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputStatistics {
-    /// Of the batch at hand: training, and the released code's choice at test time too.
+    /// Of the current batch: training, and the released code's choice at test time too.
     Batch,
     /// The running ones, see [`NetworkModule::observe_input`].
     Running,
@@ -40,12 +40,11 @@ impl NetworkModule {
     /// Share of the newest batch in the running input statistics.
     const MOMENTUM: f64 = 0.1;
 
-    /// A module with starting weights drawn from `seed`.
+    /// A module with initial weights drawn from `seed`.
     ///
     /// # Errors
-    /// When the description is impossible.
+    /// As [`NetworkModule::from_parameters`].
     pub fn init(network: Network, seed: u64, device: &Device) -> Result<Self, Error> {
-        network.validate()?;
         let parameters = initial_parameters(&network, seed);
         Self::from_parameters(network, parameters, device)
     }
@@ -53,13 +52,12 @@ impl NetworkModule {
     /// A module with given weights.
     ///
     /// # Errors
-    /// When the description is impossible or the vector's length is not its parameter count.
+    /// When the vector's length is not the network's parameter count.
     pub fn from_parameters(
         network: Network,
         parameters: Vec<f32>,
         device: &Device,
     ) -> Result<Self, Error> {
-        network.validate()?;
         let expected = network.parameter_count();
         if parameters.len() != expected {
             return Err(Error::ParameterCount {
@@ -67,7 +65,7 @@ impl NetworkModule {
                 actual: parameters.len(),
             });
         }
-        let channels = network.in_channels;
+        let channels = network.in_channels();
         let data = TensorData::new(parameters, [expected]);
         let frozen = |tensor| Param::from_tensor(tensor).set_require_grad(false);
         Ok(Self {
@@ -137,7 +135,7 @@ impl NetworkModule {
         }
         let padded = self
             .network
-            .layers
+            .layers()
             .iter()
             .take_while(|layer| matches!(layer, Layer::ReflectPad { .. }))
             .fold(images.detach(), |x, layer| match *layer {
@@ -164,16 +162,20 @@ impl NetworkModule {
     /// - output: `[batch, out_channels, out_height, out_width]`
     ///
     /// # Errors
-    /// When the network cannot read this size.
+    /// When the network cannot read this size, or [`NetworkModule::parameters`] or the running statistics were replaced
+    /// by tensors of another length.
     pub fn forward(
         &self,
         images: Tensor<4>,
         statistics: InputStatistics,
     ) -> Result<Tensor<4>, Error> {
+        let parameters = self.parameters.val();
         let on_cpu = images.device().inner() == Device::flex();
-        if !on_cpu || images.dtype() != DType::F32 || self.network.layers.is_empty() {
+        let in_f32 = [images.dtype(), parameters.dtype()] == [DType::F32; 2];
+        if !on_cpu || !in_f32 || self.network.layers().is_empty() {
             return self.forward_by_operations(images, statistics);
         }
+        self.check_lengths()?;
         let given = match statistics {
             InputStatistics::Running if self.network.normalises_input() => {
                 let (mean, variance) = self.running_statistics();
@@ -181,11 +183,10 @@ impl NetworkModule {
             }
             _ => None,
         };
-        let parameters = self.parameters.val();
         self.executors.run(&self.network, images, parameters, given)
     }
 
-    /// Runs the network by burn's own operations: the reference, and the way on other devices and in f64.
+    /// Runs the network by burn's own operations: the reference, used on other devices and in f64.
     ///
     /// # Errors
     /// As [`NetworkModule::forward`].
@@ -194,15 +195,37 @@ impl NetworkModule {
         images: Tensor<4>,
         statistics: InputStatistics,
     ) -> Result<Tensor<4>, Error> {
+        self.check_lengths()?;
         let [_, channels, height, width] = images.dims();
         self.network
             .output_shape(Shape::new(channels, height, width))?;
         let mut reader = ParameterReader::new(self, images.dtype());
         let mut x = images;
-        for layer in &self.network.layers {
+        for layer in self.network.layers() {
             x = self.apply(layer, x, &mut reader, statistics);
         }
         Ok(x)
+    }
+
+    /// Both can be replaced without a check.
+    fn check_lengths(&self) -> Result<(), Error> {
+        let [actual] = self.parameters.dims();
+        let expected = self.network.parameter_count();
+        if actual != expected {
+            return Err(Error::ParameterCount { expected, actual });
+        }
+        let channels = self.network.in_channels();
+        for statistic in [&self.running_mean, &self.running_variance] {
+            let [actual] = statistic.dims();
+            if actual != channels {
+                return Err(Error::Mismatch {
+                    what: "running statistics, one per input channel",
+                    expected: vec![channels],
+                    actual: vec![actual],
+                });
+            }
+        }
+        Ok(())
     }
 
     fn apply(
@@ -238,7 +261,7 @@ impl NetworkModule {
             InputStatistics::Batch => channel_moments(x.clone()),
             InputStatistics::Running => {
                 let (mean, variance) = self.running_statistics();
-                let channels = self.network.in_channels;
+                let channels = self.network.in_channels();
                 let per_channel = |t: Tensor<1>| t.cast(x.dtype()).reshape([1, channels, 1, 1]);
                 (per_channel(mean), per_channel(variance))
             }

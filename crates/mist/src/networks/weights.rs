@@ -105,7 +105,7 @@ impl NetworkModule {
             parameters.extend(read(&spec.name, &spec.shape)?);
         }
         let statistics = if network.normalises_input() {
-            let shape = [network.in_channels];
+            let shape = [network.in_channels()];
             Some((read(RUNNING_MEAN, &shape)?, read(RUNNING_VARIANCE, &shape)?))
         } else {
             None
@@ -122,7 +122,7 @@ impl NetworkModule {
     }
 }
 
-/// A file with tensors that nobody reads belongs to another network.
+/// A file with tensors that the network does not have belongs to another one.
 pub(crate) fn refuse_unknown(file: &SafeTensors, known: &HashSet<String>) -> Result<(), Error> {
     let mut unknown: Vec<_> = file.names();
     unknown.retain(|name| !known.contains(*name));

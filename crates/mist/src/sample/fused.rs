@@ -1,4 +1,4 @@
-//! S and S^-1 as one burn operation each on the CPU, run by `mist_kernels` with a handwritten way back.
+//! S and S^-1 as one burn operation each on the CPU, run by `mist_kernels` with a handwritten backward pass.
 
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
@@ -7,8 +7,10 @@ use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, Tensor};
 use mist_kernels::sampler::{self, SamplerError, Sizes, Wanted};
+
+use crate::flex::{tensor_or_nan, values};
 
 /// Which way a call goes.
 #[derive(Clone, Copy, Debug)]
@@ -56,11 +58,11 @@ impl SamplerCall {
         gradient: &[f32],
         wanted: Wanted,
     ) -> Result<sampler::Gradients, SamplerError> {
-        let way_back = match self.direction {
+        let backward = match self.direction {
             Direction::Sample => sampler::sample_backward,
             Direction::Paste => sampler::paste_backward,
         };
-        way_back(source, keypoints, gradient, &self.sizes, wanted)
+        backward(source, keypoints, gradient, &self.sizes, wanted)
     }
 }
 
@@ -84,9 +86,7 @@ impl FusedSampler for Flex {
         let (source, keypoints) = (source.to_contiguous(), keypoints.to_contiguous());
         let dims = call.output_dims();
         let output = call.forward(values(&source), values(&keypoints));
-        // The caller has checked all shapes, so an error cannot happen; NaN would make one visible in every loss.
-        let output = output.unwrap_or_else(|_| vec![f32::NAN; dims.iter().product()]);
-        FlexTensor::from_data(TensorData::new(output, dims))
+        tensor_or_nan(output.ok(), &dims)
     }
 }
 
@@ -99,7 +99,7 @@ impl<C: CheckpointStrategy> FusedSampler for Autodiff<Flex, C> {
         let nodes = [source.node(), keypoints.node()];
         let [source, keypoints] =
             [source, keypoints].map(|tensor| tensor.into_primitive().to_contiguous());
-        match SamplerWayBack
+        match SamplerBackward
             .prepare::<C>(nodes)
             .compute_bound()
             .stateful()
@@ -118,7 +118,7 @@ impl<C: CheckpointStrategy> FusedSampler for Autodiff<Flex, C> {
     }
 }
 
-/// What the way back keeps.
+/// What the backward pass needs of the forward pass.
 #[derive(Clone, Debug)]
 struct State {
     call: SamplerCall,
@@ -126,43 +126,46 @@ struct State {
     keypoints: FlexTensor,
 }
 
-#[derive(Debug)]
-struct SamplerWayBack;
+impl State {
+    /// Gradients of the source and of the keypoints, each only if wanted; NaN if they cannot be computed.
+    fn gradients(&self, output_gradient: &FlexTensor, wanted: Wanted) -> [Option<FlexTensor>; 2] {
+        let found = self.call.backward(
+            values(&self.source),
+            values(&self.keypoints),
+            values(output_gradient),
+            wanted,
+        );
+        let found = found.unwrap_or_default();
+        let like =
+            |gradient, tensor: &FlexTensor| tensor_or_nan(gradient, &tensor.shape().to_vec());
+        [
+            wanted.source.then(|| like(found.source, &self.source)),
+            wanted
+                .keypoints
+                .then(|| like(found.keypoints, &self.keypoints)),
+        ]
+    }
+}
 
-impl Backward<Flex, 2> for SamplerWayBack {
+#[derive(Debug)]
+struct SamplerBackward;
+
+impl Backward<Flex, 2> for SamplerBackward {
     type State = State;
 
     fn backward(self, ops: Ops<State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let gradient = grads.consume::<Flex>(&ops.node).to_contiguous();
-        let [source, keypoints] = ops.parents;
-        // A gradient that nobody asked for is not computed.
         let wanted = Wanted {
-            source: source.is_some(),
-            keypoints: keypoints.is_some(),
+            source: ops.parents[0].is_some(),
+            keypoints: ops.parents[1].is_some(),
         };
-        let state = ops.state;
-        let found = state.call.backward(
-            values(&state.source),
-            values(&state.keypoints),
-            values(&gradient),
-            wanted,
-        );
-        let found = found.unwrap_or_default();
-        let pairs = [
-            (source, found.source, state.source),
-            (keypoints, found.keypoints, state.keypoints),
-        ];
-        for (node, gradient, like) in pairs {
+        let found = ops.state.gradients(&gradient, wanted);
+        for (node, gradient) in ops.parents.into_iter().zip(found) {
             if let (Some(node), Some(gradient)) = (node, gradient) {
-                let data = TensorData::new(gradient, like.shape().to_vec());
-                grads.register::<Flex>(node.id, FlexTensor::from_data(data));
+                grads.register::<Flex>(node.id, gradient);
             }
         }
     }
-}
-
-fn values(tensor: &FlexTensor) -> &[f32] {
-    tensor.storage::<f32>()
 }
 
 /// Whether the operation can read both tensors: f32 on the CPU.
@@ -183,4 +186,58 @@ pub(super) fn run<const D: usize, const OUT: usize>(
     let (source, keypoints) = (source.into_dispatch(), keypoints.into_dispatch());
     let output = <Dispatch as FusedSampler>::fused_sampler(source, keypoints, call);
     Tensor::from_dispatch(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+
+    use super::*;
+
+    fn ones(dims: &[usize]) -> FlexTensor {
+        let values = vec![1.0f32; dims.iter().product()];
+        FlexTensor::from_data(TensorData::new(values, dims.to_vec()))
+    }
+
+    #[test]
+    fn an_error_of_the_sampler_gives_gradients_of_nan() {
+        let sizes = Sizes {
+            batch: 1,
+            instances: 2,
+            channels: 1,
+            height_px: 5,
+            width_px: 4,
+            base_box_px: 3.0,
+            patch_px: 3,
+        };
+        let (images, patches, keypoints) = ([1, 1, 5, 4], [1, 2, 1, 3, 3], [1, 2, 3]);
+        let cases: [(_, &[usize], &[usize]); 2] = [
+            (Direction::Sample, &images, &patches),
+            (Direction::Paste, &patches, &images),
+        ];
+        for (direction, source, output) in cases {
+            let state = State {
+                call: SamplerCall { direction, sizes },
+                source: ones(source),
+                keypoints: ones(&keypoints),
+            };
+            let both = Wanted {
+                source: true,
+                keypoints: true,
+            };
+            let shapes = [source, &keypoints];
+            let found = state.gradients(&ones(output), both);
+            for (gradient, shape) in found.into_iter().zip(shapes) {
+                let gradient = gradient.unwrap();
+                assert_eq!(gradient.shape().to_vec(), shape);
+                assert!(values(&gradient).iter().all(|value| value.is_finite()));
+            }
+            let found = state.gradients(&ones(&[1]), both);
+            for (gradient, shape) in found.into_iter().zip(shapes) {
+                let gradient = gradient.unwrap();
+                assert_eq!(gradient.shape().to_vec(), shape);
+                assert!(values(&gradient).iter().all(|value| value.is_nan()));
+            }
+        }
+    }
 }

@@ -17,6 +17,19 @@ use crate::heatmap::ScaleLevels;
 ///
 /// # Errors
 /// When the size is empty or a keypoint is not finite.
+///
+/// # Example
+/// ```
+/// use burn::tensor::Device;
+/// use mist::geometry::Keypoint;
+/// use mist::heatmap::ScaleLevels;
+/// use mist::splat::splat;
+///
+/// let keypoint = Keypoint { x_px: 2.5, y_px: 0.5, scale: 1.0 };
+/// let heatmap = splat(&[vec![keypoint]], &ScaleLevels::single(), 2, 4, &Device::flex())?;
+/// assert_eq!(heatmap.try_into_vec_as::<f32>()?, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn splat(
     keypoints: &[Vec<Keypoint>],
     levels: &ScaleLevels,
@@ -27,7 +40,7 @@ pub fn splat(
     if height_px == 0 || width_px == 0 {
         return Err(Error::Setting {
             name: "size",
-            requirement: "at least one pixel on each side",
+            requirement: "at least one pixel on each side".into(),
         });
     }
     let scales = levels.values().len();
@@ -41,7 +54,7 @@ pub fn splat(
             {
                 return Err(Error::Setting {
                     name: "keypoint",
-                    requirement: "finite",
+                    requirement: "finite".into(),
                 });
             }
             let x = pixel_of(keypoint.x_px, width_px);

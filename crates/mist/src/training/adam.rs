@@ -9,7 +9,7 @@ use crate::Error;
 #[serde(deny_unknown_fields, default)]
 pub struct AdamConfig {
     /// Step size.
-    pub rate: f32,
+    pub learning_rate: f32,
     /// Decay of the mean of gradients.
     pub beta1: f32,
     /// Decay of the mean of squared gradients.
@@ -21,7 +21,7 @@ pub struct AdamConfig {
 impl Default for AdamConfig {
     fn default() -> Self {
         Self {
-            rate: 1e-4,
+            learning_rate: 1e-4,
             beta1: 0.9,
             beta2: 0.999,
             epsilon: 1e-8,
@@ -32,8 +32,7 @@ impl Default for AdamConfig {
 /// Adam and its state; one pass over the vector per step.
 #[derive(Clone, Debug)]
 pub struct Adam {
-    /// Settings; the rate may be changed between steps.
-    pub config: AdamConfig,
+    config: AdamConfig,
     steps: u32,
     means: Vec<f32>,
     squares: Vec<f32>,
@@ -50,7 +49,7 @@ impl Adam {
         }
     }
 
-    /// One step of `values` along a gradient, at a multiple of the rate.
+    /// One step of `values` along a gradient, at a multiple of the learning rate.
     ///
     /// # Errors
     /// When the lengths differ.
@@ -78,14 +77,14 @@ impl Adam {
 
     fn update(&mut self, values: &mut [f32], gradient: &[f32], factor: f32) {
         let AdamConfig {
-            rate,
+            learning_rate,
             beta1,
             beta2,
             epsilon,
         } = self.config;
         self.steps = self.steps.saturating_add(1);
         let bias = |beta: f32| 1.0 - f64::from(beta).powf(f64::from(self.steps));
-        let rate = (f64::from(rate) * f64::from(factor) / bias(beta1)) as f32;
+        let rate = (f64::from(learning_rate) * f64::from(factor) / bias(beta1)) as f32;
         let root_bias = (1.0 / bias(beta2).sqrt()) as f32;
         let state = self.means.iter_mut().zip(&mut self.squares);
         for ((value, &gradient), (mean, square)) in values.iter_mut().zip(gradient).zip(state) {
@@ -100,17 +99,17 @@ impl Adam {
 mod tests {
     use super::*;
 
-    fn adam(rate: f32, length: usize) -> Adam {
+    fn adam(learning_rate: f32, length: usize) -> Adam {
         let config = AdamConfig {
-            rate,
+            learning_rate,
             ..AdamConfig::default()
         };
         Adam::new(config, length)
     }
 
-    /// The first step moves by the rate against the gradient's sign, whatever its size.
+    /// The first step moves by the learning rate against the gradient's sign, whatever its size.
     #[test]
-    fn the_first_step_has_the_size_of_the_rate() {
+    fn the_first_step_has_the_size_of_the_learning_rate() {
         let mut values = [1.0, -2.0];
         adam(0.1, 2).step(&mut values, &[1e-3, -50.0], 1.0).unwrap();
         assert!((values[0] - 0.9).abs() < 1e-5 && (values[1] + 1.9).abs() < 1e-5);

@@ -1,12 +1,22 @@
-//! What every way of training shares: optimisers, schedules and the state to go on from.
+//! What every method of training shares: the interface of methods and learners, batches, optimisers, schedules and
+//! the state that a training resumes from.
 
 mod adam;
+mod batch;
+mod checkpoint;
+mod learner;
+mod method;
 mod optimiser;
 mod schedule;
-mod state;
-mod trainee;
+mod step;
+mod trained_model;
 
 pub use adam::{Adam, AdamConfig};
+pub use batch::Batch;
+pub use checkpoint::{LearnerState, NetworkState};
+pub use learner::Learner;
+pub use method::{Method, Optimisers, Setup};
 pub use optimiser::{Optimiser, OptimiserConfig};
 pub use schedule::{Progress, Schedule};
-pub use trainee::Trainee;
+pub use step::{Panel, PanelContent, Step};
+pub use trained_model::TrainedModel;

@@ -1,4 +1,4 @@
-//! What moves one network: clipping, Adam and the average of its weights.
+//! The optimiser of one network: gradient clipping, Adam and an exponential moving average of the weights.
 
 use burn::tensor::{Gradients, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Adam, AdamConfig, Progress, Schedule};
 use crate::Error;
 use crate::networks::NetworkModule;
+use crate::settings::finite;
 
 /// Settings of an [`Optimiser`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,11 +14,11 @@ use crate::networks::NetworkModule;
 pub struct OptimiserConfig {
     /// Adam.
     pub adam: AdamConfig,
-    /// Longest gradient; longer ones are scaled down. 0 clips nothing.
+    /// Largest norm of the gradient; larger ones are scaled down. 0 clips nothing.
     pub clip_norm: f32,
-    /// Decay of the running average of weights that is evaluated and shipped; 0 takes the newest weights.
-    pub averaging: f32,
-    /// How the rate changes.
+    /// Decay of the exponential moving average of the weights, which is what is evaluated and shipped; 0 keeps none.
+    pub ema_decay: f32,
+    /// How the learning rate changes.
     pub schedule: Schedule,
 }
 
@@ -30,6 +31,41 @@ pub struct Optimiser {
     pub(super) average: Option<Vec<f32>>,
 }
 
+impl OptimiserConfig {
+    /// Refuses impossible settings.
+    ///
+    /// # Errors
+    /// When a number is not finite or out of range.
+    pub fn check(&self) -> Result<(), Error> {
+        let (adam, schedule) = (&self.adam, &self.schedule);
+        finite([
+            ("adam.learning_rate", adam.learning_rate),
+            ("adam.epsilon", adam.epsilon),
+            ("clip_norm", self.clip_norm),
+            ("schedule.decay_from", schedule.decay_from),
+            ("schedule.final_share", schedule.final_share),
+        ])?;
+        let shares = [
+            ("adam.beta1", adam.beta1),
+            ("adam.beta2", adam.beta2),
+            ("ema_decay", self.ema_decay),
+        ];
+        for (name, value) in shares {
+            if !(0.0..1.0).contains(&value) {
+                let requirement = "at least 0 and below 1".into();
+                return Err(Error::Setting { name, requirement });
+            }
+        }
+        if adam.learning_rate < 0.0 {
+            return Err(Error::Setting {
+                name: "adam.learning_rate",
+                requirement: "at least 0".into(),
+            });
+        }
+        Ok(())
+    }
+}
+
 impl Optimiser {
     /// A fresh optimiser of a network.
     ///
@@ -40,19 +76,19 @@ impl Optimiser {
         Ok(Self {
             config,
             adam: Adam::new(config.adam, values.len()),
-            average: (config.averaging > 0.0).then_some(values),
+            average: (config.ema_decay > 0.0).then_some(values),
         })
     }
 
-    /// Whether it does not move at this point.
-    pub fn rests(&self, progress: Progress) -> bool {
+    /// Whether the network does not move at this step.
+    pub fn is_frozen(&self, progress: Progress) -> bool {
         self.config.schedule.factor(progress) == 0.0
     }
 
-    /// The network after one step along the gradients; unchanged if they do not reach it.
+    /// The network after one step along the gradients.
     ///
     /// # Errors
-    /// When the device cannot be read.
+    /// When no gradient reached the network, or the device cannot be read.
     pub fn step(
         &mut self,
         network: NetworkModule,
@@ -60,9 +96,7 @@ impl Optimiser {
         progress: Progress,
     ) -> Result<NetworkModule, Error> {
         let parameters = network.parameters.val();
-        let Some(gradient) = parameters.grad(gradients) else {
-            return Ok(network);
-        };
+        let gradient = parameters.grad(gradients).ok_or(Error::NoGradient)?;
         let mut gradient = gradient.try_into_vec_as::<f32>()?;
         self.clip(&mut gradient);
         let device = parameters.device();
@@ -95,7 +129,7 @@ impl Optimiser {
             return;
         };
         let steps = self.adam.state().0 as f32;
-        let decay = self.config.averaging.min((1.0 + steps) / (10.0 + steps));
+        let decay = self.config.ema_decay.min((1.0 + steps) / (10.0 + steps));
         for (mean, value) in average.iter_mut().zip(values) {
             *mean += (1.0 - decay) * (value - *mean);
         }

@@ -1,4 +1,4 @@
-//! How the learning rates change over a training.
+//! How learning rates change over a training.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,24 +11,24 @@ pub struct Progress {
     pub steps: u64,
 }
 
-/// Rests, rises, stays, then falls along half a cosine.
+/// Frozen, then a linear warm-up, constant, and a cosine decay.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
-    /// Steps before the first move: a detector rests while the task network finds its feet.
-    pub rest_steps: u64,
-    /// Steps of linear rise after that.
+    /// Steps before the first update.
+    pub frozen_steps: u64,
+    /// Steps of linear warm-up after that.
     pub warmup_steps: u64,
-    /// Share of the training after which the rates fall; 1 keeps them.
+    /// Share of the training after which the learning rate decays; 1 keeps it.
     pub decay_from: f32,
-    /// What is left of the rates at the end.
+    /// Share of the learning rate that is left at the end.
     pub final_share: f32,
 }
 
 impl Default for Schedule {
     fn default() -> Self {
         Self {
-            rest_steps: 0,
+            frozen_steps: 0,
             warmup_steps: 0,
             decay_from: 1.0,
             final_share: 0.0,
@@ -37,19 +37,19 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// The factor on the learning rate; 0 is rest.
+    /// The factor on the learning rate; 0 while frozen.
     pub fn factor(&self, progress: Progress) -> f32 {
-        let Some(step) = progress.step.checked_sub(self.rest_steps) else {
+        let Some(step) = progress.step.checked_sub(self.frozen_steps) else {
             return 0.0;
         };
-        let rise = ((step + 1) as f32 / self.warmup_steps.max(1) as f32).min(1.0);
+        let warm_up = ((step + 1) as f32 / self.warmup_steps.max(1) as f32).min(1.0);
         let done = progress.step as f32 / progress.steps.max(1) as f32;
         if done <= self.decay_from || self.decay_from >= 1.0 {
-            return rise;
+            return warm_up;
         }
-        let fallen = ((done - self.decay_from) / (1.0 - self.decay_from)).min(1.0);
-        let share = 0.5 * (1.0 + (std::f32::consts::PI * fallen).cos());
-        rise * (self.final_share + (1.0 - self.final_share) * share)
+        let decayed = ((done - self.decay_from) / (1.0 - self.decay_from)).min(1.0);
+        let share = 0.5 * (1.0 + (std::f32::consts::PI * decayed).cos());
+        warm_up * (self.final_share + (1.0 - self.final_share) * share)
     }
 }
 
@@ -67,9 +67,9 @@ mod tests {
     }
 
     #[test]
-    fn rests_rises_stays_and_falls() {
+    fn frozen_then_warm_up_then_constant_then_decay() {
         let schedule = Schedule {
-            rest_steps: 5,
+            frozen_steps: 5,
             warmup_steps: 10,
             decay_from: 0.5,
             final_share: 0.1,

@@ -2,37 +2,39 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use mist_data::{Fetched, default_destination, fetch_mnist, locate};
+use mist_data::{Digits, Fetched, default_destination, fetch_mnist, locate};
+use mist_lab::{Error, Result};
 
-use crate::commands::Say;
+use crate::console::Console;
 use crate::stdout;
 
 /// Fetches MNIST unless it is here already, and prints where it is.
-pub fn run(out: Option<PathBuf>, say: Say) -> Result<()> {
+pub fn run(out: Option<PathBuf>, console: &Console) -> Result<()> {
     let directory = match out {
-        Some(directory) => fetch_into(directory, say)?,
+        Some(directory) => fetch_into(directory, console)?,
         None => match locate(None) {
             Ok(directory) => {
-                mist_data::Digits::open(&directory)?;
-                say.line("MNIST is here already and its sums are right");
+                Digits::open(&directory)?;
+                console.line("MNIST is here already and its sums are right");
                 directory
             }
             Err(_) => {
-                let cache = default_destination()
-                    .context("there is no home directory to cache data in: name one with --out")?;
-                fetch_into(cache, say)?
+                let cache = default_destination().ok_or_else(|| {
+                    let reason = "there is no home directory to cache data in: name one with --out";
+                    Error::Usage(reason.to_owned())
+                })?;
+                fetch_into(cache, console)?
             }
         },
     };
     stdout::write(&format!("{}\n", directory.display()))
 }
 
-fn fetch_into(directory: PathBuf, say: Say) -> Result<PathBuf> {
+fn fetch_into(directory: PathBuf, console: &Console) -> Result<PathBuf> {
     match fetch_mnist(&directory)? {
-        Fetched::AlreadyThere => say.line("MNIST is here already and its sums are right"),
+        Fetched::AlreadyThere => console.line("MNIST is here already and its sums are right"),
         Fetched::Downloaded { client } => {
-            say.line(format_args!("fetched MNIST with {client}, sums checked"))
+            console.line(format_args!("fetched MNIST with {client}, sums checked"))
         }
     }
     Ok(directory)

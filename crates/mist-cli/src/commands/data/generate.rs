@@ -2,16 +2,22 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use mist_data::{IfExists, generate};
+use mist_lab::Result;
 
 use crate::cli::Scenes;
-use crate::commands::Say;
-use crate::run::signals::Signals;
+use crate::console::Console;
+use crate::signals::Signals;
 use crate::stdout;
 
 /// Writes the scenes and prints the directory.
-pub fn run(scenes: &Scenes, out: &Path, count: u64, overwrite: bool, say: Say) -> Result<()> {
+pub fn run(
+    scenes: &Scenes,
+    out: &Path,
+    count: u64,
+    overwrite: bool,
+    console: &Console,
+) -> Result<()> {
     let set = super::open(scenes)?;
     let if_exists = if overwrite {
         IfExists::Overwrite
@@ -20,7 +26,7 @@ pub fn run(scenes: &Scenes, out: &Path, count: u64, overwrite: bool, say: Say) -
     };
     let signals = Signals::listen()?;
     let written = generate(&set, count, out, if_exists, &|| signals.seen().is_some())?;
-    say.line(format_args!(
+    console.line(format_args!(
         "wrote {} scenes with {} boxes",
         written.images, written.instances
     ));

@@ -1,7 +1,7 @@
 //! `mist data list`
 
-use anyhow::Result;
 use mist_data::{SceneKind, locate};
+use mist_lab::Result;
 
 use crate::cli::DataPlace;
 use crate::stdout;

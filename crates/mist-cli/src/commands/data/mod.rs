@@ -5,25 +5,23 @@ mod generate;
 mod list;
 mod show;
 
-use std::sync::Arc;
+use mist_data::{Catalog, SceneSet};
+use mist_lab::Result;
 
-use anyhow::Result;
-use mist_data::{Digits, SceneSet, locate};
-
-use super::Say;
-use crate::cli::{Data, DataPlace, Scenes};
+use crate::cli::{Data, Scenes};
+use crate::console::Console;
 
 /// Runs one of the data verbs.
-pub fn run(command: Data, say: Say) -> Result<()> {
+pub fn run(command: Data, console: &Console) -> Result<()> {
     match command {
         Data::List { place } => list::run(&place),
-        Data::Fetch { name: _, out } => fetch::run(out, say),
+        Data::Fetch { name: _, out } => fetch::run(out, console),
         Data::Generate {
             scenes,
             out,
             count,
             overwrite,
-        } => generate::run(&scenes, &out, count, overwrite, say),
+        } => generate::run(&scenes, &out, count, overwrite, console),
         Data::Show {
             scenes,
             out,
@@ -36,28 +34,13 @@ pub fn run(command: Data, say: Say) -> Result<()> {
                 columns: columns.into(),
                 zoom: zoom.into(),
             };
-            show::run(&scenes, &out, layout, say)
+            show::run(&scenes, &out, layout, console)
         }
     }
 }
 
 /// The set that the command line names, with the digits if it needs them.
 fn open(scenes: &Scenes) -> Result<SceneSet> {
-    let digits = if scenes.kind.needs_digits() {
-        Some(open_digits(&scenes.place)?)
-    } else {
-        None
-    };
-    Ok(SceneSet::new(
-        scenes.kind,
-        scenes.seed,
-        scenes.split,
-        digits,
-    )?)
-}
-
-/// The MNIST digits, from wherever they are.
-pub(super) fn open_digits(place: &DataPlace) -> Result<Arc<Digits>> {
-    let directory = locate(place.data.as_deref())?;
-    Ok(Arc::new(Digits::open(&directory)?))
+    let catalog = Catalog::new(scenes.place.data.as_deref());
+    Ok(catalog.scenes(scenes.kind, scenes.seed, scenes.split)?)
 }

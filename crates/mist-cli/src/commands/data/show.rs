@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::Result;
-use mist_data::{Captions, contact_sheet, render_range, write_png};
+use mist_data::{Dataset, write_png};
+use mist_lab::{Result, sheets};
 
 use crate::cli::Scenes;
-use crate::commands::Say;
+use crate::console::Console;
 use crate::stdout;
 
 /// How the sheet is laid out.
@@ -17,18 +17,15 @@ pub struct Layout {
 }
 
 /// Writes the sheet and prints its path.
-pub fn run(scenes: &Scenes, out: &Path, layout: Layout, say: Say) -> Result<()> {
+pub fn run(scenes: &Scenes, out: &Path, layout: Layout, console: &Console) -> Result<()> {
     let set = super::open(scenes)?;
-    let shown = render_range(&set, 0..layout.count);
-    let captions = match set.classes() {
-        1 => Captions::None,
-        _ => Captions::Labels,
-    };
-    let sheet = contact_sheet(&shown, layout.columns, layout.zoom, captions)?;
+    let sheet = sheets::truths(&set, layout.count, layout.columns, layout.zoom)?;
     write_png(out, &sheet)?;
-    say.line(format_args!(
-        "drew {} scenes of kind {} (seed {}, {})",
-        layout.count, scenes.kind, scenes.seed, scenes.split
+    console.line(format_args!(
+        "drew {} images of {} (seed {})",
+        layout.count,
+        set.name(),
+        scenes.seed
     ));
     stdout::write(&format!("{}\n", out.display()))
 }

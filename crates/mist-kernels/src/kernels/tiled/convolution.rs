@@ -15,15 +15,18 @@ pub(crate) struct TileConvolution<'a, T> {
     pub tiles: PhantomData<T>,
     pub plane: Plane,
     pub samples: usize,
+    /// `samples` maps of the plane's source.
     pub src: &'a [f32],
     pub on_load: Option<OnLoad<'a>>,
+    /// `samples` maps of the plane's outputs.
     pub dst: &'a mut [f32],
-    /// See [`pack`](super::pack).
+    /// As [`Plane::weights_len`]; see [`pack`](super::pack).
     pub weights: &'a [f32],
     /// One value per padded channel of the map.
     pub bias: Option<&'a [f32]>,
     pub relu: bool,
     pub accumulate: bool,
+    /// As [`Plane::scratch_len`].
     pub scratch: &'a mut [f32],
 }
 
@@ -59,7 +62,10 @@ impl<T: Tiles> Kernel for TileConvolution<'_, T> {
         };
         let out_tiles = plane.out_tiles();
         let mut sums = Sums([0.0; POSITIONS * 2 * SIDE]);
-        // SAFETY: `strip_positions` bounds what is written and read of the scratch; weights are packed for this plane.
+        // SAFETY: a strip's rows and the rest are `strip_positions` positions in all, for which the scratch has room; a block
+        // reads at most two tiles of positions and the reach of the kernel beyond `first`, which are among them. Each
+        // output tile's weights are `next_tile` values. Stretches are outputs of the map, and sums are two rows of tiles.
+        // The unit is present by this function's contract, and `tiles` is the thread's only value.
         unsafe {
             let mut tiles = T::configure(chunk / 2);
             let strip = plane.strip_rows();
@@ -142,10 +148,13 @@ struct Block {
 }
 
 impl Block {
+    /// # Safety
+    /// The tile unit is present. `left` is valid for reads of two tiles of positions, or one unless `tall`, and the reach
+    /// of the kernel after them, in each part; `right` is valid for reads of two output tiles, or one unless `wide`.
     #[inline(always)]
     unsafe fn multiply<T: Tiles>(&self, steps: &Steps, tiles: &mut T, sums: &mut Sums) {
         let stride = steps.position;
-        // SAFETY: the caller's strip holds two tiles of positions and the reach of the kernel after `left`.
+        // SAFETY: the loads are as the caller promises; the stores are the four quarters of `sums`.
         unsafe {
             tiles.zero::<0>();
             tiles.zero::<1>();

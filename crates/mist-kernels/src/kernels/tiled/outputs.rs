@@ -62,7 +62,9 @@ impl Outputs<'_> {
     /// Writes one tile of outputs; a tile never spans two lines of a pixel.
     ///
     /// # Safety
-    /// The map holds the stretches, and `sums` two rows of tiles side by side.
+    /// The vector's instruction set is present and its lanes divide the map's channels. `dst` is valid for reads and writes
+    /// of the stretches, which are of this plane, and `sums` for reads of a tile's row at each of [`POSITIONS`], two
+    /// tiles apart.
     #[inline(always)]
     pub unsafe fn write<V: Vector>(&self, tile: usize, stretches: &Stretches, sums: *const f32) {
         let dst = self.plane.dst;
@@ -73,7 +75,8 @@ impl Outputs<'_> {
         let width = SIDE.min(dst.line_channels() - first);
         let offset = line * dst.line_step() + first;
         for column in (0..width).step_by(V::LANES) {
-            // SAFETY: stretches are pixels of the map, sums are rows of two tiles, and the bias has the map's channels.
+            // SAFETY: stretches are pixels of the map and positions below `POSITIONS`; the bias has the map's channels.
+            // `width` ends with a line of the pixel, so that a register fits, as the lanes divide the map's channels.
             unsafe {
                 let bias = match self.bias {
                     Some(bias) => V::load(bias.as_ptr().add((first + column) % dst.map_channels)),

@@ -7,6 +7,7 @@ use crate::simd::Vector;
 /// A map as a strip reads it.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
+    /// `samples` maps of `pixels`.
     pub map: &'a [f32],
     pub pixels: Pixels,
     pub samples: usize,
@@ -30,11 +31,14 @@ impl Source<'_> {
     /// Writes a row as `[position][step]` bf16, channels from the pixel's on zero.
     ///
     /// # Safety
-    /// The map holds all samples, and `to` a row.
+    /// The vector's instruction set is present and its lanes divide the map's channels. The map holds all samples, and
+    /// `to` has room for `pitch` positions of at least a pixel's channels.
     #[inline(always)]
     pub unsafe fn write_row<V: Vector>(&self, row: usize, to: Line) {
         let pixels = self.pixels;
         let (lines, line_channels) = (pixels.lines, pixels.line_channels());
+        // SAFETY: `place` gives a sample and a row of the map only. A row is `frame` positions, one per pixel and the
+        // rest of `pitch`, all of which `to` has room for; registers end with the map's channels.
         unsafe {
             let Some((sample, y)) = self.place(row) else {
                 to.clear(0, self.pitch);
@@ -67,11 +71,14 @@ impl Source<'_> {
     /// Writes a row as `[pair of positions][step]` pairs of bf16; the pitch is even.
     ///
     /// # Safety
-    /// As [`Source::write_row`].
+    /// The vector's instruction set is present and its lanes divide the map's channels. The map holds all samples, and
+    /// `to` is valid for writes of `pitch / 2` pairs of `step` values, at least a pixel's channels.
     #[inline(always)]
     pub unsafe fn write_pairs<V: Vector>(&self, row: usize, to: *mut f32, step: usize) {
         let pixels = self.pixels;
         let (lines, line_channels) = (pixels.lines, pixels.line_channels());
+        // SAFETY: `place` gives a sample and a row of the map only, and a position is read only if it is below the row's
+        // width. Writes are a pixel's channels in each of `pitch / 2` pairs; registers end with the map's channels.
         unsafe {
             let Some((sample, y)) = self.place(row) else {
                 to.write_bytes(0, self.pitch / 2 * step);
@@ -120,16 +127,25 @@ pub(super) struct Line {
 
 impl Line {
     /// The line from a position on.
+    ///
+    /// # Safety
+    /// The line has room for `position` positions.
     #[inline(always)]
     pub unsafe fn from(self, position: usize) -> Self {
         Self {
+            // SAFETY: the place is inside the line, or one past its end.
             start: unsafe { self.start.add(position * self.step) },
             ..self
         }
     }
 
+    /// Writes zeros.
+    ///
+    /// # Safety
+    /// The line, and that of the residues, has room for `first + positions` positions.
     #[inline(always)]
     pub unsafe fn clear(self, first: usize, positions: usize) {
+        // SAFETY: as the caller promises.
         unsafe {
             let to = self.start.add(first * self.step);
             to.write_bytes(0, positions * self.step);
@@ -139,8 +155,11 @@ impl Line {
         }
     }
 
+    /// # Safety
+    /// The vector's instruction set is present. The line, and that of the residues, has room for a register from `at` on.
     #[inline(always)]
     unsafe fn write<V: Vector>(self, at: usize, value: V) {
+        // SAFETY: as the caller promises.
         unsafe {
             let to = self.start.add(at);
             value.store_bf16(to);
@@ -171,18 +190,22 @@ impl Norm {
             };
         };
         let affine = &affine[sample * 2 * channels..][..2 * channels];
+        let (factors, offsets) = affine.split_at(channels);
         Self {
-            factors: affine.as_ptr(),
-            offsets: affine[channels..].as_ptr(),
+            factors: factors.as_ptr(),
+            offsets: offsets.as_ptr(),
             floor: if relu { 0.0 } else { f32::NEG_INFINITY },
         }
     }
 
+    /// # Safety
+    /// The vector's instruction set is present, and a register of channels is left from `channel` on.
     #[inline(always)]
     unsafe fn apply<V: Vector>(&self, value: V, channel: usize) -> V {
         if self.factors.is_null() {
             return value;
         }
+        // SAFETY: both pointers come from slices of one value per channel, see `Norm::of`.
         unsafe {
             let factor = V::load(self.factors.add(channel));
             let offset = V::load(self.offsets.add(channel));

@@ -14,10 +14,14 @@ pub(crate) struct TileWeightGradient<'a, T> {
     pub tiles: PhantomData<T>,
     pub plane: Plane,
     pub samples: usize,
+    /// `samples` maps of the plane's source.
     pub src: &'a [f32],
     pub on_load: Option<OnLoad<'a>>,
+    /// `samples` maps of the plane's outputs.
     pub gradient: &'a [f32],
+    /// As [`Plane::gradient_len`].
     pub weights: &'a mut [f32],
+    /// As [`Plane::gradient_scratch_len`].
     pub scratch: &'a mut [f32],
 }
 
@@ -44,7 +48,10 @@ impl<T: Tiles> Kernel for TileWeightGradient<'_, T> {
         };
         let weights = self.weights.as_mut_ptr();
         let (strip, channels) = (plane.gradient_strip_rows(), plane.src.channels());
-        // SAFETY: `Span::parts` bounds what is written and read of the scratch.
+        // SAFETY: the scratch holds the three `parts` of the longest strip one after the other. The source's rows and the
+        // zeros after them are `inputs` positions, the gradient's `outputs`; squares to transpose lie inside, as the lanes
+        // divide `inputs / 2` and the channels. Weights are tiles for all taps. The unit is present by this function's
+        // contract, and `tiles` is the thread's only value.
         unsafe {
             let mut tiles = T::configure(SIDE);
             for top in (0..rows).step_by(strip) {
@@ -81,6 +88,10 @@ impl<T: Tiles> Kernel for TileWeightGradient<'_, T> {
 }
 
 /// Writes rows as pairs of positions, zeros up to `positions`.
+///
+/// # Safety
+/// As [`Source::write_pairs`] for `rows` rows; `to` is valid for writes of `positions / 2 * step` values, and `positions`
+/// are at least those of the rows.
 #[inline(always)]
 unsafe fn write_strip<V: Vector>(
     source: &Source<'_>,
@@ -90,7 +101,7 @@ unsafe fn write_strip<V: Vector>(
     [positions, step]: [usize; 2],
 ) {
     let row_pairs = source.pitch / 2;
-    // SAFETY: the caller has room for `positions`, which cover the rows.
+    // SAFETY: the caller has room for `positions`, which are those of the rows and of the zeros.
     unsafe {
         for row in 0..rows {
             source.write_pairs::<V>(top + row, to.add(row * row_pairs * step), step);
@@ -111,6 +122,9 @@ struct Products {
 }
 
 impl Products {
+    /// # Safety
+    /// The tile unit is present. `left` and `right` are valid for reads of the span, and `weights` for reads and writes of
+    /// the plane's gradient.
     #[inline(always)]
     unsafe fn add<T: Tiles>(&self, tiles: &mut T, weights: *mut f32) {
         let plane = self.plane;
@@ -121,7 +135,9 @@ impl Products {
                 for output in (0..out_tiles).step_by(2) {
                     let corner = (tap * in_tiles + input) * out_tiles + output;
                     let (tall, wide) = (input + 1 < in_tiles, output + 1 < out_tiles);
-                    // SAFETY: tiles of inputs and outputs exist, and `reach` stays inside the span.
+                    // SAFETY: `input` and `output` are tiles of the span and `corner` is one of the gradient; there is a
+                    // second one where `tall` or `wide` say so. The span's inputs exceed its outputs by the largest
+                    // `reach`.
                     unsafe {
                         let left = input * SIDE * self.span.inputs + reach;
                         let left = self.left.add(2 * left);
@@ -134,6 +150,9 @@ impl Products {
         }
     }
 
+    /// # Safety
+    /// The tile unit is present. `left` is valid for reads of one tile of inputs, or two if `tall`, `right` of one tile of
+    /// outputs, or two if `wide`, each for the span's outputs; `sums` is valid for reads and writes of their products.
     #[inline(always)]
     unsafe fn block<T: Tiles>(
         &self,
@@ -147,7 +166,7 @@ impl Products {
         let (left_stride, right_step) = (2 * self.span.inputs, self.span.out_step);
         let row = self.plane.out_tiles() * TILE_VALUES;
         let stride = 4 * SIDE;
-        // SAFETY: as in `add`.
+        // SAFETY: the second tiles are touched only if `tall` or `wide`; positions are below the span's outputs.
         unsafe {
             tiles.load::<0>(sums.cast(), stride);
             if wide {

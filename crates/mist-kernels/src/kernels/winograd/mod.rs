@@ -89,15 +89,20 @@ struct Outputs {
 pub(crate) struct WinogradConvolution<'a> {
     pub tiling: Tiling,
     pub samples: usize,
+    /// `samples` maps of the tiling's source.
     pub src: &'a [f32],
     pub on_load: Option<OnLoad<'a>>,
+    /// `samples` maps of the tiling's outputs.
     pub dst: &'a mut [f32],
     /// `[36][in][out]`, outputs padded.
     pub weights: &'a [f32],
+    /// Without padding.
     pub in_channels: usize,
+    /// One value per padded output; nothing means zero.
     pub bias: Option<&'a [f32]>,
     pub relu: bool,
     pub accumulate: bool,
+    /// As [`Tiling::scratch_len`].
     pub scratch: &'a mut [f32],
 }
 
@@ -113,6 +118,8 @@ impl Kernel for WinogradConvolution<'_> {
         while first < tiles {
             let count = batch.min(tiles - first);
             for tile in 0..count {
+                // SAFETY: `first + tile` is a tile of the samples. `sources` holds `[36][batch][c_in]`, of which this
+                // writes the tile's channels at each place.
                 unsafe {
                     let to = sources.as_mut_ptr().add(tile * c_in);
                     let source = Source {
@@ -125,6 +132,9 @@ impl Kernel for WinogradConvolution<'_> {
             for place in 0..PLACES {
                 let mut out = 0;
                 while out < c_out {
+                    // SAFETY: `count` of the place's `batch` rows of `sources` and of `products`, `[36][batch][c_out]`,
+                    // are multiplied with its `[in][out]` weights. One or two registers of outputs are left from `out`
+                    // on, as the lanes divide `c_out`.
                     unsafe {
                         let weights = self
                             .weights
@@ -155,6 +165,7 @@ impl Kernel for WinogradConvolution<'_> {
                 }
             }
             for tile in 0..count {
+                // SAFETY: `first + tile` is a tile of the samples, whose products are at each place of `products`.
                 unsafe {
                     let from = products.as_ptr().add(tile * c_out);
                     let finish = Finish {
@@ -174,12 +185,16 @@ impl Kernel for WinogradConvolution<'_> {
 pub(crate) struct WinogradWeightGradient<'a> {
     pub tiling: Tiling,
     pub samples: usize,
+    /// `samples` maps of the tiling's source.
     pub src: &'a [f32],
     pub on_load: Option<OnLoad<'a>>,
+    /// `samples` maps of the tiling's outputs.
     pub gradient: &'a [f32],
-    /// `[36][in][out]`.
+    /// `[36][in][out]`, outputs padded.
     pub weights: &'a mut [f32],
+    /// Without padding.
     pub in_channels: usize,
+    /// As [`Tiling::scratch_len`].
     pub scratch: &'a mut [f32],
 }
 
@@ -194,6 +209,8 @@ impl Kernel for WinogradWeightGradient<'_> {
         while first < tiles {
             let count = batch.min(tiles - first);
             for tile in 0..count {
+                // SAFETY: `first + tile` is a tile of the samples. `sources` holds `[36][batch][c_in]` and `gradients`
+                // `[36][batch][c_out]`, of which this writes the tile's channels at each place.
                 unsafe {
                     let to = sources.as_mut_ptr().add(tile * c_in);
                     let source = Source {
@@ -206,6 +223,8 @@ impl Kernel for WinogradWeightGradient<'_> {
                 }
             }
             for place in 0..PLACES {
+                // SAFETY: `count` of the place's `batch` rows of both factors were written above, and the weights hold
+                // an `[in][out]` slab for each place.
                 unsafe {
                     let products = Products {
                         src: sources.as_ptr().add(place * batch * c_in),

@@ -12,6 +12,10 @@ pub(super) struct Source<'a> {
 
 impl Source<'_> {
     /// `B^T d B` of one tile; place `p` is written at `to + p * place_step`.
+    ///
+    /// # Safety
+    /// The vector's instruction set is present and its lanes divide the source's channels. The map holds the tile's
+    /// sample, and `to` is valid for writes of the source's channels at each of 36 places.
     #[inline(always)]
     pub unsafe fn transform<V: Vector>(
         &self,
@@ -42,6 +46,9 @@ impl Source<'_> {
             None => (std::ptr::null(), 0.0),
         };
         for channel in (0..side.channels).step_by(V::LANES) {
+            // SAFETY: a pixel of the tile is read only if it lies inside the map, whether the whole tile does or its row
+            // and column are checked; then a register fits, as the lanes divide the channels. `affine`, unless null,
+            // points to twice the channels. Writes are at the caller's places.
             unsafe {
                 let floor = V::splat(floor);
                 let (mut factor, mut offset) = (floor, floor);
@@ -91,8 +98,12 @@ impl Source<'_> {
 }
 
 /// One line times `B`.
+///
+/// # Safety
+/// The vector's instruction set is present.
 #[inline(always)]
 unsafe fn source_line<V: Vector>(d: [V; PATCH]) -> [V; PATCH] {
+    // SAFETY: the instruction set is present; no pointer is involved.
     unsafe {
         let (two, four, five) = (V::splat(2.0), V::splat(4.0), V::splat(-5.0));
         let minus_four = V::splat(-4.0);
@@ -111,7 +122,11 @@ unsafe fn source_line<V: Vector>(d: [V; PATCH]) -> [V; PATCH] {
     }
 }
 
-/// `A dY A^T` of one tile of gradients.
+/// `A dY A^T` of one tile of gradients; place `p` is written at `to + p * place_step`.
+///
+/// # Safety
+/// The vector's instruction set is present and its lanes divide the outputs' channels. The gradient holds the tile's
+/// sample, and `to` is valid for writes of the outputs' channels at each of 36 places.
 #[inline(always)]
 pub(super) unsafe fn transform_gradient<V: Vector>(
     tiling: Tiling,
@@ -127,6 +142,8 @@ pub(super) unsafe fn transform_gradient<V: Vector>(
         corner,
     } = tiling.outputs(tile);
     for channel in (0..side.channels).step_by(V::LANES) {
+        // SAFETY: only the `rows` and `columns` of the tile that exist are read, a register at a time, as the lanes divide
+        // the channels. Writes are at the caller's places.
         unsafe {
             let mut half = [[V::splat(0.0); TILE]; PATCH];
             for column in 0..columns {
@@ -149,8 +166,12 @@ pub(super) unsafe fn transform_gradient<V: Vector>(
 }
 
 /// One line times `A^T`, from 4 outputs to 6 places.
+///
+/// # Safety
+/// The vector's instruction set is present.
 #[inline(always)]
 unsafe fn gradient_line<V: Vector>(g: [V; TILE]) -> [V; PATCH] {
+    // SAFETY: the instruction set is present; no pointer is involved.
     unsafe {
         let (two, four, eight) = (V::splat(2.0), V::splat(4.0), V::splat(8.0));
         let even = g[0].add(g[2]);
@@ -168,7 +189,9 @@ unsafe fn gradient_line<V: Vector>(g: [V; TILE]) -> [V; PATCH] {
     }
 }
 
+/// What is done to the outputs of a tile before they are written.
 pub(super) struct Finish<'a> {
+    /// One value per padded channel.
     pub bias: Option<&'a [f32]>,
     pub relu: bool,
     pub accumulate: bool,
@@ -176,6 +199,10 @@ pub(super) struct Finish<'a> {
 
 impl Finish<'_> {
     /// `A^T m A` of one tile, written to the pixels that exist.
+    ///
+    /// # Safety
+    /// The vector's instruction set is present and its lanes divide the outputs' channels. `from` is valid for reads of
+    /// the outputs' channels at each of 36 places, `place_step` apart, and `dst` holds the tile's sample.
     #[inline(always)]
     pub unsafe fn tile<V: Vector>(
         &self,
@@ -192,6 +219,8 @@ impl Finish<'_> {
             corner,
         } = tiling.outputs(tile);
         for channel in (0..side.channels).step_by(V::LANES) {
+            // SAFETY: reads are at the caller's places. Only the `rows` and `columns` of the tile that exist are written,
+            // a register at a time, as the lanes divide the channels.
             unsafe {
                 let mut half = [[V::splat(0.0); PATCH]; TILE];
                 for column in 0..PATCH {
@@ -221,8 +250,12 @@ impl Finish<'_> {
         }
     }
 
+    /// # Safety
+    /// The vector's instruction set is present. The bias has a register from `channel` on, and `to` is valid for reads and
+    /// writes of one.
     #[inline(always)]
     unsafe fn store<V: Vector>(&self, value: V, channel: usize, to: *mut f32) {
+        // SAFETY: as the caller promises.
         unsafe {
             let mut value = value;
             if let Some(bias) = self.bias {
@@ -240,8 +273,12 @@ impl Finish<'_> {
 }
 
 /// One line times `A`, from 6 places to 4 outputs.
+///
+/// # Safety
+/// The vector's instruction set is present.
 #[inline(always)]
 unsafe fn output_line<V: Vector>(m: [V; PATCH]) -> [V; TILE] {
+    // SAFETY: the instruction set is present; no pointer is involved.
     unsafe {
         let (two, four, eight) = (V::splat(2.0), V::splat(4.0), V::splat(8.0));
         let near_sum = m[1].add(m[2]);

@@ -1,0 +1,87 @@
+//! `mist bench`: what this machine does, alone or beside PyTorch.
+
+use std::path::Path;
+use std::process::Command;
+
+use mist_lab::bench::{CompareOptions, MeasureOptions, Workload, compare, measure, scaling};
+use mist_lab::run::whole_file;
+use mist_lab::{Error, Result};
+
+use crate::cli::Bench;
+use crate::console::Console;
+use crate::stdout;
+
+/// Measures and prints a line per figure, or JSON.
+pub fn run(command: &Bench, console: &mut Console) -> Result<()> {
+    let workloads = if command.workloads.is_empty() {
+        &Workload::ALL
+    } else {
+        command.workloads.as_slice()
+    };
+    command.precision.select()?;
+    let device = command.device.device()?;
+    let (json, lines) = if command.scaling {
+        let curves = scaling::measure(&device, command.rounds, console)?;
+        if let Some(path) = &command.plot {
+            save(path, &scaling::to_svg(&curves))?;
+        }
+        (
+            serde_json::to_string_pretty(&curves)?,
+            scaling::to_lines(&curves),
+        )
+    } else if command.against_pytorch {
+        let options = CompareOptions {
+            workloads,
+            device,
+            rounds: command.rounds,
+            python: command.python.clone(),
+            train_step_memory_mb: &train_step_memory_mb,
+        };
+        let comparison = compare(&options, console)?;
+        (
+            serde_json::to_string_pretty(&comparison)?,
+            comparison.to_lines(),
+        )
+    } else {
+        let options = MeasureOptions {
+            workloads: match command.scenes {
+                true => Vec::new(),
+                false => workloads.to_vec(),
+            },
+            scenes: command.scenes || command.workloads.is_empty(),
+            rounds: command.rounds,
+            device,
+            data: command.place.data.clone(),
+        };
+        let figures = measure(&options, console)?;
+        (serde_json::to_string_pretty(&figures)?, figures.to_lines())
+    };
+    if let Some(path) = &command.record {
+        save(path, &format!("{json}\n"))?;
+    }
+    stdout::write(&if command.json {
+        format!("{json}\n")
+    } else {
+        lines
+    })
+}
+
+fn save(path: &Path, text: &str) -> Result<()> {
+    whole_file::write(path, text.as_bytes())
+}
+
+/// Runs this program again and reads the peak memory that it reports.
+fn train_step_memory_mb() -> Result<f64> {
+    let failed = |reason: &str| Error::Failed(format!("cannot measure our memory: {reason}"));
+    let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
+    let output = Command::new(program)
+        .args(["bench", "train_step", "--rounds", "2", "--json", "-q"])
+        .output()
+        .map_err(|error| failed(&error.to_string()))?;
+    let report: serde_json::Value =
+        serde_json::from_slice(&output.stdout).map_err(|_| failed("no figures came back"))?;
+    let memory = report
+        .get("peak_memory_mb")
+        .and_then(serde_json::Value::as_f64);
+    memory.ok_or_else(|| failed("this system does not tell a process's peak memory"))
+}

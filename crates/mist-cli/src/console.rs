@@ -1,0 +1,89 @@
+//! Messages for people, on standard error.
+
+use std::fmt::{Arguments, Display};
+use std::io::Write;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mist::measurements::Measurements;
+use mist_lab::figures::HEADLINE_METRICS;
+use mist_lab::{Observer, TrainingProgress};
+
+const BAR: &str = "{bar:30} {pos}/{len} steps  {per_sec}  ETA {eta}  {msg}";
+
+/// Standard error, with a progress bar while a training runs.
+pub struct Console {
+    quiet: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Console {
+    /// With `quiet`, nothing but errors is printed.
+    pub fn new(quiet: bool) -> Self {
+        Self { quiet, bar: None }
+    }
+
+    /// Prints one line unless `--quiet`, above the progress bar if there is one.
+    pub fn line(&self, text: impl Display) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.println(text.to_string()),
+            None => print_line(format_args!("{text}")),
+        }
+    }
+}
+
+impl Observer for Console {
+    fn message(&mut self, text: &str) {
+        self.line(text);
+    }
+
+    fn warning(&mut self, text: &str) {
+        self.line(format_args!("warning: {text}"));
+    }
+
+    fn training_started(&mut self, step: u64, steps: u64) {
+        if self.quiet {
+            return;
+        }
+        let target = ProgressDrawTarget::stderr();
+        let mut bar = ProgressBar::with_draw_target(Some(steps), target).with_position(step);
+        if let Ok(style) = ProgressStyle::with_template(BAR) {
+            bar = bar.with_style(style);
+        }
+        bar.reset_eta();
+        self.bar = Some(bar);
+    }
+
+    fn progress(&mut self, progress: &TrainingProgress) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(progress.step);
+            let mut losses = progress.measurements.iter();
+            if let Some((name, value)) = losses.next() {
+                bar.set_message(format!("{} {value:.4}", name.replace('_', " ")));
+            }
+        }
+    }
+
+    fn validated(&mut self, step: u64, metrics: &Measurements) {
+        let values: Vec<String> = HEADLINE_METRICS
+            .iter()
+            .filter_map(|(name, title)| Some(format!("{title} {:.4}", metrics.get(name)?)))
+            .collect();
+        self.line(format_args!(
+            "step {step}: on held-out images {}",
+            values.join(", ")
+        ));
+    }
+
+    fn training_ended(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Prints one line.
+pub fn print_line(text: Arguments) {
+    // Whoever closed standard error does not want to hear; `eprintln!` would panic.
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}

@@ -1,0 +1,146 @@
+//! A model on disk, evaluated on held-out images and recorded.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use burn::tensor::Device;
+use mist::finder::Finder;
+use mist::metrics::{Bootstrap, Evaluation};
+use mist::proposals::Proposals;
+use mist_data::{Catalog, Dataset, Split};
+
+use super::{ProposalFinder, predict};
+use crate::error::{Error, Result};
+use crate::machine;
+use crate::models::{self, Choice, Origin};
+use crate::observer::Observer;
+use crate::results::ResultFile;
+use crate::run::directory::RunDirectory;
+use crate::run::metrics_log;
+use crate::sheets;
+
+/// What to evaluate, on what.
+#[derive(Clone, Debug)]
+pub struct EvaluateOptions {
+    /// A run or a model directory.
+    pub model: PathBuf,
+    /// Which weights of a run.
+    pub choice: Choice,
+    /// Data set, instead of the one it was trained on.
+    pub dataset: Option<String>,
+    /// Which part.
+    pub split: Split,
+    /// How many images.
+    pub count: u64,
+    /// Takes keypoints from proposals, not from the heatmap.
+    pub proposals: Option<Proposals>,
+    /// Where to compute.
+    pub device: Device,
+    /// Where data is, instead of the usual places.
+    pub data: Option<PathBuf>,
+    /// Draws what is found in the first images into this PNG file.
+    pub sheet: Option<PathBuf>,
+    /// Writes a result file into this directory; for runs only.
+    pub record: Option<PathBuf>,
+}
+
+/// What an evaluation found.
+#[derive(Clone, Debug)]
+pub struct StoredEvaluation {
+    /// Metrics with 95 % intervals.
+    pub evaluation: Evaluation,
+    /// The result file, if one was asked for.
+    pub recorded: Option<PathBuf>,
+}
+
+/// Evaluates a model on held-out images.
+///
+/// # Errors
+/// When the model or the images cannot be read, or a file cannot be written.
+pub fn evaluate(
+    options: &EvaluateOptions,
+    observer: &mut dyn Observer,
+) -> Result<StoredEvaluation> {
+    let device = &options.device;
+    let loaded = models::load(&options.model, options.choice, device)?;
+    let finder: &dyn Finder = match options.proposals {
+        None => loaded.finder.as_ref(),
+        Some(proposals) => &ProposalFinder {
+            model: models::load_model(&options.model, options.choice, device)?,
+            proposals,
+        },
+    };
+    let name = options.dataset.as_ref().unwrap_or(&loaded.card.dataset);
+    let catalog = Catalog::new(options.data.as_deref());
+    let dataset = catalog.open(name, 0, options.split)?;
+    observer.message(&format!(
+        "{} on {} images of {}",
+        loaded.weights.display(),
+        options.count,
+        dataset.name()
+    ));
+    let begun = Instant::now();
+    let predictions = predict(finder, dataset.as_ref(), options.count, device)?;
+    let secs_per_image = begun.elapsed().as_secs_f64() / options.count.max(1) as f64;
+    let evaluation = predictions.evaluate(Some(Bootstrap::default()));
+    if let Some(path) = &options.sheet {
+        let sheet = match finder.classes() {
+            Some(_) => {
+                let names = &loaded.card.class_names;
+                sheets::detections(dataset.as_ref(), &predictions.images, names)?
+            }
+            None => sheets::patches(finder, dataset.as_ref(), device)?,
+        };
+        mist_data::write_png(path, &sheet)?;
+    }
+    let recorded = match (&options.record, &loaded.origin) {
+        (None, _) => None,
+        (Some(directory), Origin::Run(run)) => {
+            let mut result = result_of(options, run, &evaluation, dataset.as_ref())?;
+            result.secs_per_image = Some(secs_per_image);
+            Some(result.save(directory)?)
+        }
+        (Some(_), Origin::Directory) => {
+            let reason = "only runs can be recorded: a model directory has no curve";
+            return Err(Error::Usage(reason.to_owned()));
+        }
+    };
+    Ok(StoredEvaluation {
+        evaluation,
+        recorded,
+    })
+}
+
+fn result_of(
+    options: &EvaluateOptions,
+    run: &RunDirectory,
+    evaluation: &Evaluation,
+    dataset: &dyn Dataset,
+) -> Result<ResultFile> {
+    let recipe = run.recipe()?;
+    let environment = run.environment()?;
+    let curve = metrics_log::read(&run.metrics())?;
+    let last = curve.last();
+    Ok(ResultFile {
+        experiment: recipe.experiment.clone(),
+        method: recipe.method.method().name().to_owned(),
+        dataset: dataset.name(),
+        command: format!(
+            "{} && mist eval RUN --count {} --record",
+            environment.shell_command(),
+            options.count,
+        ),
+        commit: environment.commit,
+        seed: recipe.seed,
+        machine: environment.machine,
+        wall_secs: last.map_or(0.0, |line| line.secs),
+        images_seen: last.map_or(0, |line| line.step) * recipe.batch as u64,
+        test_images: options.count,
+        secs_per_image: None,
+        peak_memory_mb: machine::peak_memory_mb(),
+        metrics: evaluation.metrics.clone(),
+        intervals: evaluation.intervals.clone(),
+        curve,
+        config: serde_json::to_value(&recipe)?,
+    })
+}

@@ -1,0 +1,200 @@
+//! What the tables hold: experiments, and the paper's numbers.
+
+use super::{Column, Row, Table, Unit};
+
+const DETECTION: &[Column] = &[
+    Column::percent("iou50", "IoU 50 %"),
+    Column::percent("classif", "Classif."),
+    Column::percent("both", "Both"),
+];
+const RMSE: Column = Column {
+    metric: "rmse",
+    heading: "RMSE",
+    unit: Unit::Thousandths,
+};
+
+/// Every table that there are recipes for.
+pub const TABLES: &[Table] = &[
+    Table {
+        name: "table1",
+        title: "Reconstruction (Table 1)",
+        columns: &[RMSE, Column::percent("iou50", "IoU 50 %")],
+        rows: &[
+            Row::beside("mnist-easy-reconstruct", "MNIST easy", &[Some(0.038), None]),
+            Row::beside("mnist-hard-reconstruct", "MNIST hard", &[Some(0.053), None]),
+            Row::beside("gabor-reconstruct", "Gabor noise", &[Some(0.095), None]),
+        ],
+    },
+    Table {
+        name: "scales",
+        title: "Digits of 14 to 28 px, reconstruction",
+        columns: &[
+            RMSE,
+            Column::percent("iou50", "IoU 50 %"),
+            Column {
+                metric: "scale_err",
+                heading: "log-ratio of sides",
+                unit: Unit::Thousandths,
+            },
+        ],
+        rows: &[
+            Row::ours("mnist-scale-reconstruct", "five scales"),
+            Row::ours("mnist-scale-single", "one scale"),
+        ],
+    },
+    Table {
+        name: "gabor",
+        title: "Gabor noise: impulses within 2 px and the learnt kernel",
+        columns: &[
+            RMSE,
+            Column::percent("impulse_precision", "precision"),
+            Column::percent("impulse_recall", "recall"),
+            Column {
+                metric: "kernel_corr",
+                heading: "correlation of kernels",
+                unit: Unit::Thousandths,
+            },
+        ],
+        rows: &[
+            Row::ours("gabor-reconstruct", "16 impulses"),
+            Row::ours("gabor64-reconstruct", "64 impulses"),
+            Row::ours("gabor256-reconstruct", "256 impulses"),
+        ],
+    },
+    Table {
+        name: "table2",
+        title: "MNIST-hard, weakly supervised (Table 2)",
+        columns: DETECTION,
+        rows: &[
+            Row::beside(
+                "mnist-hard-classify",
+                "MIST",
+                &[Some(97.8), Some(98.8), Some(97.5)],
+            ),
+            Row::ours("mnist-hard-official", "MIST, released code's choices"),
+            Row::beside(
+                "mnist-hard-supervised",
+                "supervised",
+                &[Some(99.6), Some(98.7), Some(98.6)],
+            ),
+        ],
+    },
+    Table {
+        name: "table3",
+        title: "Fewer digits (Table 3)",
+        columns: DETECTION,
+        rows: &[Row::beside(
+            "mnist-three-classify",
+            "MIST, 3 digits",
+            &[Some(99.5), Some(96.9), Some(96.6)],
+        )],
+    },
+    Table {
+        name: "table5",
+        title: "Sensitivity to K (Table 5)",
+        columns: &[Column::percent("ap50", "AP 50 %")],
+        rows: &[
+            Row::beside("mnist-k9", "9 digits, K = 9", &[Some(92.2)]),
+            Row::beside("mnist-k6to9", "6 to 9 digits, K = 7", &[Some(90.1)]),
+            Row::beside("mnist-k3to9", "3 to 9 digits, K = 6", &[Some(90.8)]),
+        ],
+    },
+    Table {
+        name: "beyond",
+        title: "Harder scenes of our own",
+        columns: DETECTION,
+        rows: &[
+            Row::ours("mnist-uneven-classify", "clustered digits"),
+            Row::ours("mnist-crowded-classify", "digits 16 px apart"),
+        ],
+    },
+    Table {
+        name: "ablations",
+        title: "One setting changed, MNIST-hard, short trainings",
+        columns: DETECTION,
+        rows: &[
+            Row::ours(
+                "ablate-base",
+                "mnist-hard-classify, patches of 16 px, 300 steps, 150 of them from proposals",
+            ),
+            Row::ours("ablate-paper-start", "keypoints start from E_K(H(I)) alone"),
+            Row::ours(
+                "ablate-no-competition",
+                "proposals for 150 steps, then E_K(H(I)) alone",
+            ),
+            Row::ours("ablate-squared", "squared distance of counts"),
+            Row::ours("ablate-nms-5", "suppression in 5 px, not 17"),
+            Row::ours("ablate-greedy", "greedy suppression"),
+            Row::ours("ablate-mass-1", "maxima of single responses"),
+            Row::ours("ablate-still-keypoints", "no keypoint step"),
+            Row::ours("ablate-three-keypoint-steps", "three keypoint steps"),
+            Row::ours("ablate-lambda", "three keypoint steps, lambda = 0.01"),
+            Row::ours("ablate-task-first", "the paper's order of stages"),
+            Row::ours("ablate-unweighted", "images weighted alike"),
+            Row::ours(
+                "ablate-official-norm",
+                "norm after convolutions, both networks",
+            ),
+            Row::ours("ablate-four-blocks", "detector of four blocks (17 px)"),
+            Row::ours("ablate-soft", "softmax strength 3, not 5"),
+            Row::ours("ablate-slow", "learning rates divided by 3.3"),
+            Row::ours("ablate-batch-32", "batch of 32"),
+            Row::ours("ablate-patch-24", "patches of 24 px"),
+            Row::ours("ablate-window-5", "heatmaps compared over 5 px"),
+            Row::ours(
+                "ablate-window-5-no-competition",
+                "over 5 px; proposals for 150 steps, then E_K(H(I)) alone",
+            ),
+            Row::ours(
+                "ablate-window-5-paper-start",
+                "over 5 px; keypoints start from E_K(H(I)) alone",
+            ),
+        ],
+    },
+    Table {
+        name: "ablations",
+        title: "One setting changed, reconstruction, short trainings",
+        columns: &[RMSE, Column::percent("iou50", "IoU 50 %")],
+        rows: &[
+            Row::ours(
+                "ablate-redraw-base",
+                "mnist-hard-reconstruct, batch of 8, 300 steps, 150 of them from proposals",
+            ),
+            Row::ours("ablate-redraw-box", "patches show the box alone"),
+            Row::ours(
+                "ablate-redraw-small-seeds",
+                "proposals cover three quarters of a box",
+            ),
+            Row::ours(
+                "ablate-redraw-three-levels",
+                "auto-encoder of three levels, a quarter of the code",
+            ),
+            Row::ours("ablate-redraw-no-momentum", "three keypoint steps"),
+            Row::ours("ablate-redraw-lambda", "three keypoint steps, lambda = 1"),
+            Row::ours(
+                "ablate-redraw-lambda-warm",
+                "three keypoint steps, lambda growing to 1",
+            ),
+            Row::ours(
+                "ablate-redraw-momentum",
+                "three keypoint steps with momentum .9",
+            ),
+            Row::ours(
+                "ablate-redraw-no-competition",
+                "proposals for 150 steps, then E_K(H(I)) alone",
+            ),
+            Row::ours(
+                "ablate-redraw-reseed",
+                "the same, empty keypoints on free proposals",
+            ),
+            Row::ours(
+                "ablate-sizes-base",
+                "mnist-scale-reconstruct, batch of 4, 300 steps, 150 of them from proposals",
+            ),
+            Row::ours(
+                "ablate-sizes-coarse",
+                "the same, large scales first, over 200 steps",
+            ),
+        ],
+    },
+];

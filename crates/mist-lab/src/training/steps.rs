@@ -1,0 +1,186 @@
+//! The loop: steps, logs, checkpoints, until done, out of time or told to stop.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use mist::finder::Finder;
+use mist::measurements::Measurements;
+use mist::training::{Learner, Progress, Step};
+use mist_data::{Dataset, Item};
+
+use super::{End, TrainOptions};
+use crate::batches;
+use crate::error::{Error, Result};
+use crate::evaluation::predict;
+use crate::logger::Logger;
+use crate::observer::{Observer, TrainingProgress};
+use crate::recipe::Recipe;
+use crate::run::directory::RunDirectory;
+use crate::run::event_log::Event;
+use crate::run::whole_file;
+
+/// Held-out images of an evaluation during training.
+const VALIDATION_IMAGES: u64 = 256;
+
+/// A training under way.
+pub(super) struct Training<'a> {
+    pub recipe: Recipe,
+    pub run: RunDirectory,
+    pub options: &'a TrainOptions<'a>,
+    pub observer: &'a mut dyn Observer,
+    pub dataset: Arc<dyn Dataset>,
+    pub held_out: Arc<dyn Dataset>,
+    pub learner: Box<dyn Learner>,
+    pub logger: Logger,
+}
+
+impl Training<'_> {
+    /// Takes the steps after the first `start`.
+    pub fn steps(mut self, start: u64) -> Result<End> {
+        if start > 0 {
+            // A kill may have come between the checkpoint and its weights.
+            self.save_last_weights()?;
+        }
+        let mut done = start;
+        let ended = self.run_from(&mut done);
+        self.observer.training_ended();
+        if let Err(Error::Diverged(_)) = &ended {
+            // The error itself matters more than a line about it.
+            let _ = self.run.event_log().write(Event::Diverged, done);
+        }
+        ended
+    }
+
+    fn run_from(&mut self, done: &mut u64) -> Result<End> {
+        let begun = Instant::now();
+        let every = self.recipe.every;
+        while *done < self.recipe.steps {
+            let (step, items) = self.step(*done)?;
+            *done += 1;
+            let done = *done;
+            let last = done == self.recipe.steps;
+            self.logger.after_step(&step.measurements);
+            self.observer.progress(&TrainingProgress {
+                step: done,
+                steps: self.recipe.steps,
+                measurements: &step.measurements,
+            });
+            if done.is_multiple_of(every.sample) || last {
+                self.logger.draw(done, &step.panels, &items)?;
+            }
+            let validation = match done.is_multiple_of(every.validation) || last {
+                true => Some(self.validate(done)?),
+                false => None,
+            };
+            if let Some(metrics) = &validation {
+                self.observer.validated(done, metrics);
+            }
+            if done.is_multiple_of(every.log) || last || validation.is_some() {
+                self.logger.write(done, validation)?;
+            }
+            let signal = (self.options.stop)();
+            let budget = self.options.budget;
+            let out_of_time = budget.is_some_and(|budget| begun.elapsed() >= budget && !last);
+            let due = done.is_multiple_of(every.checkpoint);
+            if due || last || signal.is_some() || out_of_time {
+                self.save(done)?;
+            }
+            if let Some(signal) = signal {
+                self.run.event_log().write(Event::Interrupted, done)?;
+                return Err(Error::Interrupted(signal));
+            }
+            if out_of_time {
+                self.run.event_log().write(Event::OutOfTime, done)?;
+                return Ok(End::OutOfTime);
+            }
+        }
+        let finished = Event::Finished;
+        self.run.event_log().write(finished, self.recipe.steps)?;
+        Ok(End::Done)
+    }
+
+    fn step(&mut self, done: u64) -> Result<(Step, Vec<Item>)> {
+        let recipe = &self.recipe;
+        let first = done * recipe.batch as u64;
+        let channels = recipe.model.image_channels();
+        let device = self.options.device.clone().autodiff();
+        let dataset = self.dataset.as_ref();
+        let (items, batch) = batches::load(dataset, first, recipe.batch, channels, &device)?;
+        let progress = Progress {
+            step: done,
+            steps: recipe.steps,
+        };
+        let images = format!("images {first} to {}", first + recipe.batch as u64 - 1);
+        let step = match self.learner.step(&batch, progress) {
+            Err(error) if is_divergence(&error) => {
+                return Err(self.diverged(done, &format!("{error} ({images})")));
+            }
+            step => step?,
+        };
+        match step.measurements.non_finite() {
+            Some((name, value)) => {
+                let what = format!("the loss is not finite: {name} is {value} ({images})");
+                Err(self.diverged(done, &what))
+            }
+            None => Ok((step, items)),
+        }
+    }
+
+    fn diverged(&self, done: u64, what: &str) -> Error {
+        let kept = match self.run.checkpoints().exist() {
+            true => "the last good checkpoint is kept; ",
+            false => "",
+        };
+        Error::Diverged(format!(
+            "training diverged at step {}: {what}; {kept}lower learning rates may help",
+            done + 1
+        ))
+    }
+
+    /// Evaluates on held-out images; the best model so far is kept.
+    fn validate(&mut self, done: u64) -> Result<Measurements> {
+        let device = &self.options.device;
+        let finder = self.learner.finder(device)?;
+        let held_out = self.held_out.as_ref();
+        let predictions = match predict(finder.as_ref(), held_out, VALIDATION_IMAGES, device) {
+            Err(Error::Model(error)) if is_divergence(&error) => {
+                return Err(self.diverged(done - 1, &format!("{error} (held-out images)")));
+            }
+            predictions => predictions?,
+        };
+        let metrics = predictions.evaluate(None).metrics;
+        if self.logger.is_best(&metrics) {
+            let path = self.run.weights().join("best.safetensors");
+            save_weights(&path, finder.as_ref())?;
+        }
+        Ok(metrics)
+    }
+
+    /// The checkpoint first: weights can be made from it again.
+    fn save(&self, done: u64) -> Result<()> {
+        let state = self.learner.state()?;
+        if let Some(name) = state.non_finite() {
+            let what = format!("`{name}` holds values that are not finite");
+            return Err(self.diverged(done - 1, &what));
+        }
+        self.run.checkpoints().save(&state.to_bytes(done)?)?;
+        self.run.event_log().write(Event::Saved, done)?;
+        self.save_last_weights()
+    }
+
+    fn save_last_weights(&self) -> Result<()> {
+        let finder = self.learner.finder(&self.options.device)?;
+        let path = self.run.weights().join("last.safetensors");
+        save_weights(&path, finder.as_ref())
+    }
+}
+
+fn is_divergence(error: &mist::Error) -> bool {
+    use mist::Error::{NonFiniteHeatmap, NonFiniteOutput};
+    matches!(error, NonFiniteHeatmap { .. } | NonFiniteOutput { .. })
+}
+
+fn save_weights(path: &Path, finder: &dyn Finder) -> Result<()> {
+    whole_file::write(path, &finder.to_safetensors()?)
+}

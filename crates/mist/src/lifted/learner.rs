@@ -1,0 +1,97 @@
+//! Lifted training behind the interface of all methods.
+
+use burn::tensor::Device;
+
+use super::{Classification, LiftedConfig, LiftedStep, Reconstruction};
+use crate::Error;
+use crate::finder::Finder;
+use crate::model::{ModelConfig, TaskNetwork};
+use crate::training::{Batch, Learner, LearnerState, Method, Progress, Setup, Step, TrainedModel};
+
+/// A model that learns by Algorithm 1.
+#[derive(Debug)]
+pub struct LiftedLearner {
+    config: LiftedConfig,
+    trained: TrainedModel,
+    seed: u64,
+}
+
+impl LiftedLearner {
+    /// One step with everything that it computed on the way; [`Learner::step`] reports it.
+    ///
+    /// # Errors
+    /// As [`Learner::step`].
+    pub fn lifted_step(&mut self, batch: &Batch, progress: Progress) -> Result<LiftedStep, Error> {
+        let model = self.trained.model.config();
+        let images = batch.images.clone();
+        match model.task {
+            TaskNetwork::Classifier { classes, .. } => {
+                let task = Classification {
+                    mean_labels: batch.mean_labels(classes)?,
+                    distance: self.config.mean_distance,
+                };
+                self.config
+                    .step(&mut self.trained, images, &task, self.seed, progress)
+            }
+            TaskNetwork::Autoencoder { .. } => {
+                let geometry = model.geometry;
+                let task = Reconstruction { geometry };
+                self.config
+                    .step(&mut self.trained, images, &task, self.seed, progress)
+            }
+        }
+    }
+}
+
+impl Method for LiftedConfig {
+    fn name(&self) -> &'static str {
+        "mist"
+    }
+
+    fn networks(&self) -> &'static [&'static str] {
+        TrainedModel::NETWORKS
+    }
+
+    fn check(&self, model: &ModelConfig) -> Result<(), Error> {
+        Self::check(self, model)
+    }
+
+    fn learner(&self, setup: Setup<'_>) -> Result<Box<dyn Learner>, Error> {
+        Ok(Box::new(self.start(setup)?))
+    }
+}
+
+impl LiftedConfig {
+    /// Starts a training.
+    ///
+    /// # Errors
+    /// When a setting is impossible.
+    pub fn start(&self, setup: Setup<'_>) -> Result<LiftedLearner, Error> {
+        self.check(setup.model)?;
+        Ok(LiftedLearner {
+            config: *self,
+            trained: TrainedModel::new(setup)?,
+            seed: setup.seed,
+        })
+    }
+}
+
+impl Learner for LiftedLearner {
+    fn step(&mut self, batch: &Batch, progress: Progress) -> Result<Step, Error> {
+        let base_box_px = self.trained.model.config().geometry.base_box_px;
+        let step = self.lifted_step(batch, progress)?;
+        Ok(step.report(base_box_px))
+    }
+
+    fn state(&self) -> Result<LearnerState, Error> {
+        self.trained.state()
+    }
+
+    fn restore(&mut self, mut state: LearnerState) -> Result<(), Error> {
+        self.trained.restore(&mut state)
+    }
+
+    fn finder(&self, device: &Device) -> Result<Box<dyn Finder>, Error> {
+        Ok(Box::new(self.trained.averaged(device)?))
+    }
+}
