@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use mist::device::Compute;
 use mist::networks::Precision;
 use mist::proposals::Proposals;
-use mist_data::{SceneKind, Split};
+use mist_data::Split;
 use mist_lab::Result;
 use mist_lab::bench::Workload;
 use mist_lab::detections::DetectionFormat;
@@ -75,7 +75,7 @@ pub enum Data {
     /// Write scenes as PNG files with COCO annotations.
     Generate {
         #[command(flatten)]
-        scenes: Scenes,
+        part: DatasetPart,
         /// Directory to write; it appears whole or not at all.
         #[arg(long, value_hint = ValueHint::DirPath)]
         out: PathBuf,
@@ -86,30 +86,30 @@ pub enum Data {
         #[arg(long)]
         overwrite: bool,
     },
-    /// Write a contact sheet with boxes and labels.
+    /// Write a contact sheet with boxes and class names.
     Show {
         #[command(flatten)]
-        scenes: Scenes,
+        part: DatasetPart,
         /// PNG file to write.
         #[arg(long, value_hint = ValueHint::FilePath)]
         out: PathBuf,
-        /// How many scenes.
+        /// How many images.
         #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=400))]
         count: u64,
-        /// Scenes in a row.
+        /// Images in a row.
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=40))]
         columns: u16,
-        /// Screen pixels per scene pixel.
+        /// Screen pixels per image pixel.
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=16))]
         zoom: u16,
     },
 }
 
-/// Which scenes.
+/// Which part of a data set.
 #[derive(Debug, Args)]
-pub struct Scenes {
-    /// Scene kind; `mist data list` shows them.
-    pub kind: SceneKind,
+pub struct DatasetPart {
+    /// The data set; `mist data list` shows them.
+    pub dataset: String,
     /// Seed of the set.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

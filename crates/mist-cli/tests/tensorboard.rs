@@ -64,12 +64,15 @@ fn tensorboard_reads_scalars_and_pictures() {
         let points = points.as_array().unwrap().iter();
         points.map(|point| point[0].as_u64().unwrap()).collect()
     };
-    assert_eq!(steps(&found["scalars"]["loss/task"]), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(
+        steps(&found["scalars"]["train/task_loss"]),
+        [1, 2, 3, 4, 5, 6]
+    );
     assert_eq!(steps(&found["scalars"]["validation/both"]), [6]);
     let log = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     for (line, point) in log
         .lines()
-        .zip(found["scalars"]["loss/task"].as_array().unwrap())
+        .zip(found["scalars"]["train/task_loss"].as_array().unwrap())
     {
         let line: Value = serde_json::from_str(line).unwrap();
         let (logged, read) = (

@@ -4,7 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use burn::module::Param;
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, Distribution, Tensor, TensorData};
 use mist::networks::{
     BlockStyle, DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, PatchValues,
     autoencoder, classifier,
@@ -399,4 +399,25 @@ fn gradients_in_bf16_point_the_same_way() {
             assert!(cosine >= 0.999, "{name}, seed {seed}: {cosine} at {tensor}");
         }
     }
+}
+
+/// A ReLU by a maximum with zero would turn NaN into zero, and damaged weights into plausible outputs.
+#[test]
+fn a_relu_does_not_hide_nan() {
+    let config = EncoderConfig {
+        in_channels: 1,
+        base_channels: 16,
+        levels: 2,
+        blocks_per_level: 1,
+        style: BlockStyle::Paper,
+        code_channels: None,
+    };
+    let network = classifier(&config, 10).unwrap();
+    let device = Device::flex();
+    let huge = vec![1e38; network.parameter_count()];
+    let module = NetworkModule::from_parameters(network, huge, &device).unwrap();
+    let patches = Tensor::<4>::random([2, 1, 8, 8], Distribution::Default, &device);
+    let logits = module.forward(patches, InputStatistics::Running).unwrap();
+    let logits = logits.try_into_vec_as::<f32>().unwrap();
+    assert!(logits.iter().all(|value| !value.is_finite()), "{logits:?}");
 }

@@ -317,7 +317,7 @@ fn the_limit_holds_whatever_the_gradient() {
         let mut lifted = from_heatmap(StageOrder::TaskFirst);
         lifted.mean_distance = MeanDistance::RelativeEntropy;
         lifted.keypoints = KeypointConfig {
-            learning_rate: 1e9,
+            learning_rate: 1e6,
             max_step_px: 1.5,
             move_scale,
             ..lifted.keypoints

@@ -24,7 +24,7 @@ const TINY: &[&str] = &[
     "every.validation=20",
     "model.detector.channels=8",
     "model.detector.blocks=2",
-    "method.lifted.seeded_steps=10",
+    "method.lifted.proposals.steps=10",
 ];
 
 fn mist() -> Command {
@@ -177,10 +177,10 @@ fn a_training_starts_from_a_model_and_goes_on_without_it() {
     let still = [
         "steps=3",
         "seed=2",
-        "optimiser.detector.adam.rate=0.0",
-        "optimiser.task.adam.rate=0.0",
-        "optimiser.detector.averaging=0.0",
-        "optimiser.task.averaging=0.0",
+        "optimiser.detector.adam.learning_rate=0.0",
+        "optimiser.task.adam.learning_rate=0.0",
+        "optimiser.detector.ema_decay=0.0",
+        "optimiser.task.ema_decay=0.0",
     ];
     let (first, second, other) = (path("first"), path("second"), path("other"));
     done(&mut train(&first, &["steps=3"]));
@@ -272,11 +272,11 @@ fn bad_recipes_and_runs_say_what_to_do() {
     let run = directory.path().join("run");
     let cases: [(&[&str], &str); 7] = [
         (&["bacth=3"], "batch"),
-        (&["batch=100000000"], "memory"),
-        (&["scenes=nothing"], "scenes"),
+        (&["batch=60000"], "memory"),
+        (&["dataset=nothing"], "dataset"),
         (&["model.softmax.window_px=4"], "odd"),
         (&["model.geometry.base_box_px=-3.0"], "positive"),
-        (&["model.task.classifier.classes=3"], "have 10"),
+        (&["model.task.classifier.classes=3"], "has 10"),
         (&["model.geometry.patch_px=7"], "max-pool"),
     ];
     for (settings, expected) in cases {

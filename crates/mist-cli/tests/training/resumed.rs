@@ -63,7 +63,7 @@ fn the_best_weights_are_those_of_a_run_that_was_not_stopped() {
     let path = |name: &str| directory.path().join(name);
     let supervised = |out: &Path, settings: &[&str]| -> Command {
         let shared = [
-            "scenes=glyphs",
+            "dataset=glyphs",
             "seed=29",
             "batch=8",
             "every.log=1",
@@ -83,17 +83,17 @@ fn the_best_weights_are_those_of_a_run_that_was_not_stopped() {
     let quick = [
         "steps=6",
         "every.validation=100",
-        "optimiser.task.adam.rate=0.002",
-        "optimiser.detector.adam.rate=0.003",
-        "optimiser.task.averaging=0.0",
-        "optimiser.detector.averaging=0.0",
+        "optimiser.task.adam.learning_rate=0.002",
+        "optimiser.detector.adam.learning_rate=0.003",
+        "optimiser.task.ema_decay=0.0",
+        "optimiser.detector.ema_decay=0.0",
     ];
     // Too slow to change a detection, fast enough to change weights.
     let slow = [
         "steps=2",
         "every.validation=1",
-        "optimiser.task.adam.rate=1e-9",
-        "optimiser.detector.adam.rate=1e-9",
+        "optimiser.task.adam.learning_rate=1e-9",
+        "optimiser.detector.adam.learning_rate=1e-9",
     ];
     let (start, whole, stopped) = (path("start"), path("whole"), path("stopped"));
     done(&mut supervised(&start, &quick));

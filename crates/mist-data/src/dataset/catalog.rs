@@ -32,6 +32,13 @@ impl Catalog {
         Ok(Arc::new(self.scenes(kind, seed, split)?))
     }
 
+    /// What the classes of the data set of a name are called, by label; its files are not needed for that.
+    pub fn class_names(name: &str) -> Result<Vec<String>> {
+        let kind: SceneKind = name.parse().map_err(RequestError::from)?;
+        let names = kind.class_names().iter();
+        Ok(names.map(|&name| name.to_owned()).collect())
+    }
+
     /// The scenes of a kind.
     pub fn scenes(&self, kind: SceneKind, seed: u64, split: Split) -> Result<SceneSet> {
         let digits = match kind.needs_digits() {

@@ -33,7 +33,13 @@ macro_rules! eight_lanes {
                 sub(other) = _mm256_sub_ps;
                 mul(other) = _mm256_mul_ps;
                 mul_add(factor, summand) = _mm256_fmadd_ps;
-                max(other) = _mm256_max_ps;
+            }
+
+            #[inline(always)]
+            unsafe fn max(self, other: Self) -> Self {
+                // The instruction returns its second operand where one is NaN.
+                // SAFETY: AVX2 is present, as `Vector` requires.
+                Self(unsafe { _mm256_max_ps(other.0, self.0) })
             }
 
             #[inline(always)]

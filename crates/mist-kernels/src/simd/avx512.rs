@@ -27,7 +27,13 @@ impl Vector for Avx512F32x16 {
         sub(other) = _mm512_sub_ps;
         mul(other) = _mm512_mul_ps;
         mul_add(factor, summand) = _mm512_fmadd_ps;
-        max(other) = _mm512_max_ps;
+    }
+
+    #[inline(always)]
+    unsafe fn max(self, other: Self) -> Self {
+        // The instruction returns its second operand where one is NaN.
+        // SAFETY: AVX-512 F is present, as `Vector` requires.
+        Self(unsafe { _mm512_max_ps(other.0, self.0) })
     }
 
     #[inline(always)]

@@ -38,6 +38,7 @@ pub(crate) trait Vector: Copy {
     unsafe fn mul(self, other: Self) -> Self;
     /// `self * factor + summand`, rounded once where the instruction set can.
     unsafe fn mul_add(self, factor: Self, summand: Self) -> Self;
+    /// The larger of both; `self` where it is NaN, so that a ReLU does not hide it.
     unsafe fn max(self, other: Self) -> Self;
     /// `self` where `mask` is positive, else zero.
     unsafe fn where_positive(self, mask: Self) -> Self;

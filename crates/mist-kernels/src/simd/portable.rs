@@ -52,7 +52,7 @@ impl Vector for PortableF32x8 {
     }
     #[inline(always)]
     unsafe fn max(self, other: Self) -> Self {
-        self.zip(other, |a, b| if a > b { a } else { b })
+        self.zip(other, |a, b| if b > a { b } else { a })
     }
     #[inline(always)]
     unsafe fn where_positive(self, mask: Self) -> Self {

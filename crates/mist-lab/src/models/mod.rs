@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use mist::finder::Finder;
 use mist::model::{Model, ModelConfig};
-use mist_data::SceneKind;
+use mist_data::Catalog;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{AtPath, Context, Error, Result};
@@ -182,7 +182,7 @@ fn read(weights: &Path, card: &ModelCard) -> Result<Vec<u8>> {
 fn card_of(run: &RunDirectory) -> Result<ModelCard> {
     let recipe = run.recipe()?;
     let class_names = match recipe.model.task.classes() {
-        Some(_) => class_names(&recipe.dataset)?,
+        Some(_) => Catalog::class_names(&recipe.dataset).context("`dataset`")?,
         None => vec!["object".to_owned()],
     };
     Ok(ModelCard {
@@ -193,15 +193,6 @@ fn card_of(run: &RunDirectory) -> Result<ModelCard> {
         model: recipe.model,
         weights_sha256: None,
     })
-}
-
-/// What the labels of a data set are called; its files are not needed for that.
-fn class_names(dataset: &str) -> Result<Vec<String>> {
-    let kind: SceneKind = dataset
-        .parse()
-        .map_err(|error| Error::Usage(format!("`dataset`: {error}")))?;
-    let names = kind.class_names().iter();
-    Ok(names.map(|&name| name.to_owned()).collect())
 }
 
 /// The weights of a model as a file that notices damage.
@@ -273,7 +264,7 @@ mod tests {
             card: ModelCard {
                 experiment: recipe.experiment,
                 method: lifted(),
-                class_names: class_names(&recipe.dataset).unwrap(),
+                class_names: Catalog::class_names(&recipe.dataset).unwrap(),
                 dataset: recipe.dataset,
                 model: recipe.model,
                 weights_sha256: None,

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use mist_data::SceneKind;
+use mist_data::Catalog;
 
 use super::{Recipe, hints};
 use crate::error::{Context, Error, Result};
@@ -68,15 +68,9 @@ pub(crate) fn check_experiment(name: &str) -> Result<()> {
     )))
 }
 
-/// Names are checked here; paths where data is opened.
 fn check_dataset(dataset: &str) -> Result<()> {
-    if dataset.contains(['/', '\\', '.']) {
-        return Ok(());
-    }
-    match dataset.parse::<SceneKind>() {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::Usage(format!("`dataset`: {error}"))),
-    }
+    Catalog::class_names(dataset).context("`dataset`")?;
+    Ok(())
 }
 
 fn check_range(name: &str, value: u64, range: RangeInclusive<u64>) -> Result<()> {

@@ -2,23 +2,26 @@
 
 use std::path::Path;
 
-use mist_data::{Error as DataError, IfExists, generate};
+use mist_data::{Catalog, Error as DataError, IfExists, RequestError, generate};
 use mist_lab::{Error, Result};
 
-use crate::cli::Scenes;
+use crate::cli::DatasetPart;
 use crate::console::Console;
 use crate::signals::Signals;
 use crate::stdout;
 
 /// Writes the scenes and prints the directory.
 pub fn run(
-    scenes: &Scenes,
+    part: &DatasetPart,
     out: &Path,
     count: u64,
     overwrite: bool,
     console: &Console,
 ) -> Result<()> {
-    let set = super::open(scenes)?;
+    let kind = part.dataset.parse().map_err(RequestError::from);
+    let kind = kind.map_err(DataError::from)?;
+    let catalog = Catalog::new(part.place.data.as_deref());
+    let set = catalog.scenes(kind, part.seed, part.split)?;
     let if_exists = if overwrite {
         IfExists::Overwrite
     } else {

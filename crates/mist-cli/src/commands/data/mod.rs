@@ -5,10 +5,9 @@ mod generate;
 mod list;
 mod show;
 
-use mist_data::{Catalog, SceneSet};
 use mist_lab::Result;
 
-use crate::cli::{Data, Scenes};
+use crate::cli::Data;
 use crate::console::Console;
 
 /// Runs one of the data verbs.
@@ -17,13 +16,13 @@ pub fn run(command: Data, console: &Console) -> Result<()> {
         Data::List { place } => list::run(&place),
         Data::Fetch { name: _, out } => fetch::run(out, console),
         Data::Generate {
-            scenes,
+            part,
             out,
             count,
             overwrite,
-        } => generate::run(&scenes, &out, count, overwrite, console),
+        } => generate::run(&part, &out, count, overwrite, console),
         Data::Show {
-            scenes,
+            part,
             out,
             count,
             columns,
@@ -34,13 +33,7 @@ pub fn run(command: Data, console: &Console) -> Result<()> {
                 columns: columns.into(),
                 zoom: zoom.into(),
             };
-            show::run(&scenes, &out, layout, console)
+            show::run(&part, &out, layout, console)
         }
     }
-}
-
-/// The set that the command line names, with the digits if it needs them.
-fn open(scenes: &Scenes) -> Result<SceneSet> {
-    let catalog = Catalog::new(scenes.place.data.as_deref());
-    Ok(catalog.scenes(scenes.kind, scenes.seed, scenes.split)?)
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use mist_data::{Dataset, write_png};
+use mist_data::{Catalog, write_png};
 use mist_lab::{Result, sheets};
 
-use crate::cli::Scenes;
+use crate::cli::DatasetPart;
 use crate::console::Console;
 use crate::stdout;
 
@@ -17,15 +17,20 @@ pub struct Layout {
 }
 
 /// Writes the sheet and prints its path.
-pub fn run(scenes: &Scenes, out: &Path, layout: Layout, console: &Console) -> Result<()> {
-    let set = super::open(scenes)?;
-    let sheet = sheets::truths(&set, layout.count, layout.columns, layout.zoom)?;
+pub fn run(part: &DatasetPart, out: &Path, layout: Layout, console: &Console) -> Result<()> {
+    let catalog = Catalog::new(part.place.data.as_deref());
+    let dataset = catalog.open(&part.dataset, part.seed, part.split)?;
+    let Layout {
+        count,
+        columns,
+        zoom,
+    } = layout;
+    let sheet = sheets::truths(dataset.as_ref(), count, columns, zoom)?;
     write_png(out, &sheet)?;
     console.line(format_args!(
-        "drew {} images of {} (seed {})",
-        layout.count,
-        set.name(),
-        scenes.seed
+        "drew {count} images of {} (seed {})",
+        dataset.name(),
+        part.seed
     ));
     stdout::write(&format!("{}\n", out.display()))
 }
