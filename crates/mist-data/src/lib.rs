@@ -12,7 +12,6 @@
 //! - [`generate`] writes a set as PNG files with COCO annotations.
 
 #![forbid(unsafe_code)]
-#![forbid(unsafe_code)]
 
 mod bridson;
 mod coco;

@@ -1,12 +1,14 @@
 //! What finds objects: the interface of every trained model.
 
+use std::fmt;
+
 use burn::tensor::Tensor;
 
 use crate::Error;
 use crate::geometry::Detection;
 
 /// A trained model, whatever method it comes from.
-pub trait Finder {
+pub trait Finder: fmt::Debug {
     /// Channels of the images that it takes.
     fn channels(&self) -> usize;
 

@@ -89,6 +89,7 @@ pub enum Origin {
 }
 
 /// A model read from disk.
+#[derive(Debug)]
 pub struct Loaded {
     /// The model.
     pub finder: Box<dyn Finder>,
