@@ -177,7 +177,11 @@ fn coco_folders_of_the_user_are_not_overwritten() {
     fs::write(images.join("000000.png"), b"a photo").unwrap();
     let own = r#"{"info": {"description": "holiday", "year": 2024}, "annotations": [],
         "images": [{"id": 0, "file_name": "images/000000.png", "width": 4, "height": 4}]}"#;
-    for annotations in [own, "no JSON", "{}"] {
+    let exported = own.replace(
+        "holiday\"",
+        "holiday\", \"generator\": \"a labelling tool\"",
+    );
+    for annotations in [own, &exported, "no JSON", "{}"] {
         fs::write(out.join("annotations.json"), annotations).unwrap();
         assert_kept(&out, "annotations.json");
     }

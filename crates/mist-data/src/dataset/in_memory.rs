@@ -50,7 +50,7 @@ fn problem(
     if image.channels != channels {
         return Some(("channels", image.channels, "the same for all images"));
     }
-    if image.pixels.len() != channels * image.height_px * image.width_px {
+    if !image.is_complete() {
         let expected = "channels times height times width";
         return Some(("number of values", image.pixels.len(), expected));
     }

@@ -55,6 +55,12 @@ impl Image {
         }
     }
 
+    /// Whether there are as many values as width, height and channels say.
+    pub(crate) fn is_complete(&self) -> bool {
+        let area = self.width_px.checked_mul(self.height_px);
+        area.and_then(|area| area.checked_mul(self.channels)) == Some(self.pixels.len())
+    }
+
     /// Where the pixel in column `x_px` and row `y_px` of a channel stands in `pixels`.
     pub fn offset(&self, x_px: usize, y_px: usize, channel: usize) -> usize {
         (channel * self.height_px + y_px) * self.width_px + x_px

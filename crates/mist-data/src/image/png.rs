@@ -21,9 +21,7 @@ pub fn encode_png(image: &Image) -> Result<Vec<u8>> {
         3 => ExtendedColorType::Rgb8,
         other => return Err(out_of_range("channels of a PNG", other, "1 or 3")),
     };
-    let values = image.width_px.checked_mul(image.height_px);
-    let values = values.and_then(|pixels| pixels.checked_mul(image.channels));
-    if values != Some(image.pixels.len()) {
+    if !image.is_complete() {
         return Err(out_of_range(
             "number of values of an image",
             image.pixels.len(),

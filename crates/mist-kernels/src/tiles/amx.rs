@@ -104,7 +104,7 @@ impl Drop for Amx {
     #[inline(always)]
     fn drop(&mut self) {
         // Empty tiles make switches between threads cheap again.
-        // SAFETY: the value is not `Send`, so `configure` has run on this thread; no other value does.
+        // SAFETY: the value is not `Send`, so `configure` has run on this thread, whose tiles no other value uses.
         unsafe { tile_asm!("tilerelease") };
     }
 }

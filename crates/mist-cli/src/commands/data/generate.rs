@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mist_data::{IfExists, generate};
+use mist_data::{Error as DataError, IfExists, generate};
 use mist_lab::{Error, Result};
 
 use crate::cli::Scenes;
@@ -27,9 +27,9 @@ pub fn run(
     let signals = Signals::listen()?;
     let stopped = || signals.seen().is_some();
     let written = generate(&set, count, out, if_exists, &stopped);
-    let written = written.map_err(|error| match signals.seen() {
-        Some(signal) => Error::Stopped(signal),
-        None => error.into(),
+    let written = written.map_err(|error| match (error, signals.seen()) {
+        (DataError::Cancelled(_), Some(signal)) => Error::Stopped(signal),
+        (error, _) => error.into(),
     })?;
     console.line(format_args!(
         "wrote {} scenes with {} boxes",
