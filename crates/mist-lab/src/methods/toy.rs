@@ -14,6 +14,8 @@ use mist::model::ModelConfig;
 use mist::training::{
     Batch, Learner, LearnerState, Method, NetworkState, Panel, Progress, Setup, Step,
 };
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 /// Settings of the toy.
@@ -59,8 +61,9 @@ impl Method for ToyConfig {
     }
 
     fn load(&self, _: &ModelConfig, weights: &[u8], _: &Device) -> Result<Box<dyn Finder>, Error> {
-        let (mut state, _) = LearnerState::from_bytes(weights)?;
-        let brightness = state.take(NETWORK)?.take("value", 1)?[0];
+        let file = SafeTensors::deserialize(weights)?;
+        let bytes = file.tensor(NETWORK)?.data().try_into();
+        let brightness = f32::from_le_bytes(bytes.unwrap_or_default());
         let config = *self;
         Ok(Box::new(Toy { config, brightness }))
     }
@@ -124,6 +127,8 @@ impl Finder for Toy {
     }
 
     fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
-        self.state()?.to_bytes(0)
+        let bytes = self.brightness.to_le_bytes();
+        let value = TensorView::new(Dtype::F32, vec![1], &bytes)?;
+        Ok(safetensors::serialize([(NETWORK, value)], None)?)
     }
 }

@@ -67,8 +67,9 @@ impl RunDirectory {
     /// A new run: `out` if given, else the next number under `runs/<recipe>/`.
     ///
     /// # Errors
-    /// When `out` holds a run already, or cannot be written.
+    /// When the recipe is out of range, or `out` holds a run already or cannot be written.
     pub fn create(recipe: &Recipe, out: Option<&Path>) -> Result<Self> {
+        recipe.check()?;
         let config = recipe.to_toml()?;
         let environment = serde_json::to_vec_pretty(&Environment::here()?)?;
         let (root, is_new) = match out {

@@ -21,7 +21,7 @@ learning_rate = 0.25
 
 [model.task.classifier]
 classes = 10
-encoder = { in_channels = 1, base_channels = 4, levels = 2, blocks_per_level = 1, style = "paper" }
+encoder = { base_channels = 4, blocks_per_level = 1 }
 "#;
 
 fn options(stop: &dyn Fn() -> Option<i32>) -> TrainOptions<'_> {
