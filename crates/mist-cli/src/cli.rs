@@ -29,7 +29,7 @@ pub struct Cli {
 pub enum Command {
     /// Train on built-in scenes for a few minutes and show what was learnt.
     Demo(Demo),
-    /// List, fetch, generate and look at data.
+    /// List, fetch, generate and show data.
     #[command(subcommand)]
     Data(Data),
     /// Train a recipe.
@@ -171,7 +171,7 @@ pub struct Train {
     pub device: Compute,
     #[command(flatten)]
     pub precision: PrecisionChoice,
-    /// Save and stop after this time, such as 90s, 30m or 2h; --resume goes on.
+    /// Save and stop after this time, such as 90s, 30m or 2h; --resume continues.
     #[arg(long, value_parser = duration)]
     pub budget: Option<Duration>,
     #[command(flatten)]
@@ -337,7 +337,7 @@ pub struct Reproduce {
     /// Test scenes of an experiment.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: u64,
-    /// Stop each training after this time; the next call goes on.
+    /// Stop each training after this time; the next call continues.
     #[arg(long, value_parser = duration)]
     pub budget: Option<Duration>,
     /// auto, cpu, wgpu or cuda.

@@ -181,7 +181,7 @@ fn run_experiment(
     };
     observer.message(&format!("training in {}", run.root().display()));
     if train(&run, &conditions, observer)? == End::OutOfTime {
-        // A result of half a training would stand for the whole, and nothing would go on with it.
+        // A result of half a training would stand for the whole, and the training would never be resumed.
         observer.message("the time is used up; the next call continues");
         return Ok(());
     }

@@ -15,7 +15,7 @@ use crate::error::{AtPath, Result};
 pub enum Event {
     /// The first step is about to be taken.
     Started,
-    /// It goes on after a checkpoint.
+    /// It continues from a checkpoint.
     Resumed,
     /// A checkpoint was written.
     Saved,

@@ -1,4 +1,4 @@
-//! Run directories: what a training leaves behind, and how it goes on.
+//! Run directories: what a training leaves behind, and how it is resumed.
 
 pub mod checkpoint;
 pub mod directory;

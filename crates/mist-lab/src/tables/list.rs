@@ -115,12 +115,12 @@ pub const TABLES: &[Table] = &[
         rows: &[
             Row::ours(
                 "ablate-base",
-                "mnist-hard-classify, patches of 16 px, 300 steps, 150 of them seeded",
+                "mnist-hard-classify, patches of 16 px, 300 steps, 150 of them from proposals",
             ),
             Row::ours("ablate-paper-start", "keypoints start from E_K(H(I)) alone"),
             Row::ours(
                 "ablate-no-competition",
-                "seeds for 150 steps, then E_K(H(I)) alone",
+                "proposals for 150 steps, then E_K(H(I)) alone",
             ),
             Row::ours("ablate-squared", "squared distance of counts"),
             Row::ours("ablate-nms-5", "suppression in 5 px, not 17"),
@@ -143,7 +143,7 @@ pub const TABLES: &[Table] = &[
             Row::ours("ablate-window-5", "heatmaps compared over 5 px"),
             Row::ours(
                 "ablate-window-5-no-competition",
-                "over 5 px; seeds for 150 steps, then E_K(H(I)) alone",
+                "over 5 px; proposals for 150 steps, then E_K(H(I)) alone",
             ),
             Row::ours(
                 "ablate-window-5-paper-start",
@@ -158,12 +158,12 @@ pub const TABLES: &[Table] = &[
         rows: &[
             Row::ours(
                 "ablate-redraw-base",
-                "mnist-hard-reconstruct, batch of 8, 300 steps, 150 of them seeded",
+                "mnist-hard-reconstruct, batch of 8, 300 steps, 150 of them from proposals",
             ),
             Row::ours("ablate-redraw-box", "patches show the box alone"),
             Row::ours(
                 "ablate-redraw-small-seeds",
-                "seeds cover three quarters of a box",
+                "proposals cover three quarters of a box",
             ),
             Row::ours(
                 "ablate-redraw-three-levels",
@@ -181,15 +181,15 @@ pub const TABLES: &[Table] = &[
             ),
             Row::ours(
                 "ablate-redraw-no-competition",
-                "seeds for 150 steps, then E_K(H(I)) alone",
+                "proposals for 150 steps, then E_K(H(I)) alone",
             ),
             Row::ours(
                 "ablate-redraw-reseed",
-                "the same, empty keypoints on free seeds",
+                "the same, empty keypoints on free proposals",
             ),
             Row::ours(
                 "ablate-sizes-base",
-                "mnist-scale-reconstruct, batch of 4, 300 steps, 150 of them seeded",
+                "mnist-scale-reconstruct, batch of 4, 300 steps, 150 of them from proposals",
             ),
             Row::ours(
                 "ablate-sizes-coarse",

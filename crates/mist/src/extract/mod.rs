@@ -75,6 +75,19 @@ impl Extractor {
     ///
     /// # Errors
     /// When the settings are impossible, the scales do not match or a response is not finite.
+    ///
+    /// # Example
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use mist::extract::Extractor;
+    /// use mist::heatmap::ScaleLevels;
+    ///
+    /// let heatmap = Tensor::<4>::from_data([[[[0.1, 0.9, 0.1, 0.0, 0.0, 0.0, 0.5]]]], &Device::flex());
+    /// let found = Extractor::new(2).extract(heatmap, &ScaleLevels::single())?;
+    /// let places: Vec<f32> = found[0].iter().map(|found| found.keypoint.x_px).collect();
+    /// assert_eq!(places, [1.5, 6.5]);
+    /// # Ok::<(), mist::Error>(())
+    /// ```
     pub fn extract(
         &self,
         heatmaps: Tensor<4>,

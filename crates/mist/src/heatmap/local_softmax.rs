@@ -100,6 +100,19 @@ impl LocalSoftmax {
     ///
     /// # Errors
     /// When the window is not odd or the strength not finite.
+    ///
+    /// # Example
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use mist::heatmap::LocalSoftmax;
+    ///
+    /// let flat = Tensor::<4>::zeros([1, 1, 31, 31], &Device::flex());
+    /// let sharpened = LocalSoftmax::paper().forward(flat)?;
+    /// // A flat map shares its mass evenly within each window of 15 x 15 px.
+    /// let centre = sharpened.slice([0..1, 0..1, 15..16, 15..16]).into_scalar::<f32>();
+    /// assert!((centre - 1.0 / 225.0).abs() < 1e-5);
+    /// # Ok::<(), mist::Error>(())
+    /// ```
     pub fn forward(&self, heatmaps: Tensor<4>) -> Result<Tensor<4>, Error> {
         self.check()?;
         let shift = match self.shift {

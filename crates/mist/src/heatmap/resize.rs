@@ -14,6 +14,16 @@ use crate::Error;
 ///
 /// # Errors
 /// When a side is zero.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::heatmap::resize;
+///
+/// let image = Tensor::<4>::from_data([[[[0.0, 1.0]]]], &Device::flex());
+/// assert_eq!(resize(image, 1, 4)?.try_into_vec_as::<f32>()?, [0.0, 0.25, 0.75, 1.0]);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn resize(
     images: Tensor<4>,
     new_height_px: usize,

@@ -11,6 +11,17 @@ const EPSILON: f64 = 1e-6;
 ///
 /// # Shapes
 /// - input and output: `[batch, scales, height, width]`, not negative
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::heatmap::scale_fusion;
+///
+/// // One pixel that responds at two scales, three times as much at the second.
+/// let heatmap = Tensor::<4>::from_data([[[[0.25]], [[0.75]]]], &Device::flex());
+/// let fused = scale_fusion(heatmap).try_into_vec_as::<f32>().unwrap();
+/// assert!((fused[1] / fused[0] - 9.0).abs() < 1e-4);
+/// ```
 pub fn scale_fusion(heatmaps: Tensor<4>) -> Tensor<4> {
     let total = (heatmaps.clone() + EPSILON).sum_dim(1);
     heatmaps.square() / total

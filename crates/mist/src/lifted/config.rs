@@ -62,7 +62,7 @@ pub struct ProposalConfig {
     pub steps: u64,
     /// How they are computed.
     pub kind: Proposals,
-    /// Whether they go on to compete with `E_K(H(I))` afterwards: each image takes whichever has the lower task loss.
+    /// Whether they keep competing with `E_K(H(I))` afterwards: each image takes whichever has the lower task loss.
     pub compete: bool,
 }
 

@@ -21,6 +21,18 @@ const WIDEST_PX: usize = 99;
 ///
 /// # Errors
 /// When the shapes differ, or the window is even or too wide.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::loss::heatmap_loss;
+///
+/// let device = Device::flex();
+/// let heatmap = Tensor::<4>::from_data([[[[0.0, 1.0, 0.0]]]], &device);
+/// let target = Tensor::<4>::from_data([[[[1.0, 0.0, 0.0]]]], &device);
+/// assert_eq!(heatmap_loss(heatmap, target, 1)?.into_scalar::<f32>(), 2.0);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn heatmap_loss(
     heatmaps: Tensor<4>,
     targets: Tensor<4>,

@@ -53,6 +53,20 @@ const SMOOTHING: f64 = 1e-3;
 ///
 /// # Errors
 /// When the shapes do not belong together.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::loss::{MeanDistance, multi_instance_loss};
+///
+/// let device = Device::flex();
+/// // Two patches, sure of class 0 and of class 1; the image holds one of each.
+/// let logits = Tensor::<3>::from_data([[[50.0, 0.0], [0.0, 50.0]]], &device);
+/// let mean_labels = Tensor::<2>::from_data([[0.5, 0.5]], &device);
+/// let loss = multi_instance_loss(MeanDistance::Squared, mean_labels, logits)?;
+/// assert!(loss.into_scalar::<f32>() < 1e-6);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn multi_instance_loss(
     distance: MeanDistance,
     mean_labels: Tensor<2>,

@@ -15,6 +15,19 @@ use crate::Error;
 ///
 /// # Errors
 /// When the shapes do not belong together.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::loss::offset_loss;
+///
+/// let device = Device::flex();
+/// let predicted = Tensor::<4>::zeros([1, 2, 1, 1], &device);
+/// let (targets, mask) = (predicted.clone() + 0.5, Tensor::<4>::ones([1, 1, 1, 1], &device));
+/// // Half the square of each offset's error.
+/// assert_eq!(offset_loss(predicted, targets, mask)?.into_scalar::<f32>(), 0.25);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn offset_loss(
     predicted: Tensor<4>,
     targets: Tensor<4>,

@@ -13,6 +13,17 @@ use crate::Error;
 ///
 /// # Errors
 /// When the shapes differ.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::loss::reconstruction_loss;
+///
+/// let image = Tensor::<4>::ones([1, 1, 2, 2], &Device::flex());
+/// let loss = reconstruction_loss(image.clone(), image * 0.5)?;
+/// assert_eq!(loss.into_scalar::<f32>(), 1.0);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn reconstruction_loss(
     images: Tensor<4>,
     reconstructions: Tensor<4>,

@@ -1,4 +1,4 @@
-//! Precision, recall and F1 on natural images (the paper's Table 4), where only centres are judged.
+//! Precision, recall and F1 on natural images (the paper's Table 4), where only centres count.
 
 use std::borrow::Borrow;
 

@@ -52,7 +52,7 @@ impl Ranking {
                 .collect();
             detections.sort_by(|a, b| by_falling_score(a.score, b.score));
             truth_counts.push(truths.len());
-            let rights = judge(&truths, &detections);
+            let rights = match_ranked(&truths, &detections);
             hits.extend(
                 detections
                     .iter()
@@ -109,7 +109,7 @@ fn by_falling_score(a: f32, b: f32) -> Ordering {
 /// The PASCAL rule: a detection is right if the truth it overlaps most has an IoU of at least .5
 /// with it and no better-scored detection has claimed it; it does not fall back on its second-best
 /// truth.
-fn judge(truths: &[&Truth], ranked: &[&Detection]) -> Vec<bool> {
+fn match_ranked(truths: &[&Truth], ranked: &[&Detection]) -> Vec<bool> {
     let mut is_claimed = vec![false; truths.len()];
     ranked
         .iter()

@@ -24,7 +24,7 @@ pub enum PixelError {
     },
 }
 
-/// Squared differences added up image by image, in `f64`.
+/// Squared differences summed image by image, in `f64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SquaredError {
     sum: f64,

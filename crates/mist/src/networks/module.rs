@@ -14,7 +14,7 @@ use crate::Error;
 /// Which statistics a batch norm on the input uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputStatistics {
-    /// Of the batch at hand: training, and the released code's choice at test time too.
+    /// Of the current batch: training, and the released code's choice at test time too.
     Batch,
     /// The running ones, see [`NetworkModule::observe_input`].
     Running,
@@ -186,7 +186,7 @@ impl NetworkModule {
         self.executors.run(&self.network, images, parameters, given)
     }
 
-    /// Runs the network by burn's own operations: the reference, and the way on other devices and in f64.
+    /// Runs the network by burn's own operations: the reference, used on other devices and in f64.
     ///
     /// # Errors
     /// As [`NetworkModule::forward`].

@@ -122,7 +122,7 @@ impl NetworkModule {
     }
 }
 
-/// A file with tensors that nobody reads belongs to another network.
+/// A file with tensors that the network does not have belongs to another one.
 pub(crate) fn refuse_unknown(file: &SafeTensors, known: &HashSet<String>) -> Result<(), Error> {
     let mut unknown: Vec<_> = file.names();
     unknown.retain(|name| !known.contains(*name));

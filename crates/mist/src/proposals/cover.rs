@@ -29,6 +29,19 @@ const SCALE_POWER: f32 = 0.6;
 ///
 /// # Errors
 /// When the device cannot be read.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::heatmap::ScaleLevels;
+/// use mist::proposals::cover;
+///
+/// let image = Tensor::<4>::zeros([1, 1, 20, 20], &Device::flex());
+/// let image = image.slice_assign([0..1, 0..1, 4..9, 10..15], Tensor::ones([1, 1, 5, 5], &Device::flex()));
+/// let boxes = cover(image, 1, 5.0, &ScaleLevels::single())?;
+/// assert_eq!((boxes[0][0].x_px, boxes[0][0].y_px), (12.5, 6.5));
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn cover(
     images: Tensor<4>,
     instances: usize,

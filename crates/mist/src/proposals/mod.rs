@@ -62,6 +62,18 @@ impl Proposals {
 ///
 /// # Errors
 /// As [`Extractor::extract`].
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::extract::Extractor;
+/// use mist::proposals::peaks;
+///
+/// let image = Tensor::<4>::from_data([[[[0.5, 0.5, 0.9, 0.5, 0.5, 0.5, 0.2]]]], &Device::flex());
+/// let found = peaks(image, &Extractor::new(1))?;
+/// assert_eq!(found[0][0].keypoint.x_px, 2.5);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn peaks(images: Tensor<4>, extractor: &Extractor) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
     let [batch, _, height, width] = images.dims();
     let device = images.device();

@@ -17,6 +17,20 @@ use crate::Error;
 ///
 /// # Errors
 /// When the shapes do not belong together.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::sample::{PatchGeometry, paste};
+///
+/// let device = Device::flex();
+/// let patches = Tensor::<5>::from_data([[[[[1.0, 2.0], [3.0, 4.0]]]]], &device);
+/// let geometry = PatchGeometry { base_box_px: 2.0, patch_px: 2, context_px: 0.0 };
+/// let keypoints = Tensor::<3>::from_data([[[2.0, 1.0, 1.0]]], &device);
+/// let image = paste(patches, keypoints, geometry, 2, 3)?;
+/// assert_eq!(image.try_into_vec_as::<f32>()?, [0.0, 1.0, 2.0, 0.0, 3.0, 4.0]);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn paste(
     patches: Tensor<5>,
     keypoints: Tensor<3>,
@@ -32,7 +46,7 @@ pub fn paste(
     Ok(fused::run(patches, keypoints, Direction::Paste, sizes))
 }
 
-/// [`paste`] by matrix products of burn: what the fused kernels are held against, and the way on other devices and in
+/// [`paste`] by matrix products of burn: the reference of the fused kernels, used on other devices and in
 /// f64. Shapes and errors are the same.
 ///
 /// # Errors

@@ -24,6 +24,20 @@ pub struct RotatedKeypoint {
 ///
 /// # Errors
 /// When the numbers of keypoints differ or are not those of the images.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::geometry::Keypoint;
+/// use mist::sample::{PatchGeometry, RotatedKeypoint, sample_rotated};
+///
+/// let image = Tensor::<4>::ones([1, 1, 8, 8], &Device::flex());
+/// let geometry = PatchGeometry { base_box_px: 4.0, patch_px: 4, context_px: 0.0 };
+/// let keypoint = Keypoint { x_px: 4.0, y_px: 4.0, scale: 1.0 };
+/// let rotated = RotatedKeypoint { keypoint, rotation_rad: 0.5 };
+/// assert_eq!(sample_rotated(&image, &[vec![rotated]], geometry)?.dims(), [1, 1, 1, 4, 4]);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn sample_rotated(
     images: &Tensor<4>,
     keypoints: &[Vec<RotatedKeypoint>],

@@ -17,6 +17,22 @@ use crate::Error;
 ///
 /// # Errors
 /// When the shapes do not belong together.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use mist::sample::{PatchGeometry, sample};
+///
+/// let device = Device::flex();
+/// let image = Tensor::<4>::from_data([[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]]], &device);
+/// // A box of 2 px around (2, 2), read as 2 x 2 px.
+/// let geometry = PatchGeometry { base_box_px: 2.0, patch_px: 2, context_px: 0.0 };
+/// let keypoints = Tensor::<3>::from_data([[[2.0, 2.0, 1.0]]], &device);
+/// let patches = sample(image, keypoints, geometry)?;
+/// assert_eq!(patches.dims(), [1, 1, 1, 2, 2]);
+/// assert_eq!(patches.try_into_vec_as::<f32>()?, [5.0, 6.0, 8.0, 9.0]);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn sample(
     images: Tensor<4>,
     keypoints: Tensor<3>,
@@ -32,7 +48,7 @@ pub fn sample(
     Ok(fused::run(images, keypoints, Direction::Sample, sizes))
 }
 
-/// [`sample`] by matrix products of burn: what the fused kernels are held against, and the way on other devices and in
+/// [`sample`] by matrix products of burn: the reference of the fused kernels, used on other devices and in
 /// f64. Shapes and errors are the same.
 ///
 /// # Errors

@@ -77,6 +77,20 @@ impl GaussianSplat {
     ///
     /// # Errors
     /// When a size is not positive.
+    ///
+    /// # Example
+    /// ```
+    /// use burn::tensor::Device;
+    /// use mist::geometry::Keypoint;
+    /// use mist::splat::GaussianSplat;
+    ///
+    /// let splat = GaussianSplat::paper(16.0, 112.0);
+    /// let keypoint = Keypoint { x_px: 24.0, y_px: 8.0, scale: 1.0 };
+    /// let target = splat.splat(&[vec![keypoint]], 1, 3, &Device::flex())?;
+    /// let response = target.response.try_into_vec_as::<f32>()?;
+    /// assert!(response[1] == 1.0 && response[0] < 1.0 && response[0] == response[2]);
+    /// # Ok::<(), mist::Error>(())
+    /// ```
     pub fn splat(
         &self,
         keypoints: &[Vec<Keypoint>],

@@ -17,6 +17,19 @@ use crate::heatmap::ScaleLevels;
 ///
 /// # Errors
 /// When the size is empty or a keypoint is not finite.
+///
+/// # Example
+/// ```
+/// use burn::tensor::Device;
+/// use mist::geometry::Keypoint;
+/// use mist::heatmap::ScaleLevels;
+/// use mist::splat::splat;
+///
+/// let keypoint = Keypoint { x_px: 2.5, y_px: 0.5, scale: 1.0 };
+/// let heatmap = splat(&[vec![keypoint]], &ScaleLevels::single(), 2, 4, &Device::flex())?;
+/// assert_eq!(heatmap.try_into_vec_as::<f32>()?, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+/// # Ok::<(), mist::Error>(())
+/// ```
 pub fn splat(
     keypoints: &[Vec<Keypoint>],
     levels: &ScaleLevels,
