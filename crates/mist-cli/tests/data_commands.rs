@@ -85,6 +85,29 @@ fn generate_is_repeatable_and_never_overwrites_silently() {
 }
 
 #[test]
+fn an_interrupted_generation_leaves_no_temporary_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = || std::fs::read_dir(folder.path()).unwrap().count();
+    let out = folder.path().join("set");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mist"))
+        .args(["data", "generate", "glyphs", "--count", "10000000", "--out"])
+        .arg(&out)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while count() == 0 {
+        assert!(child.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    }
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(count(), 0);
+}
+
+#[test]
 fn mistakes_are_named_with_their_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let typo = mist(&["data", "show", "hrad", "--out", "x.png"]);

@@ -5,6 +5,9 @@ use serde::Serialize;
 use crate::scene::Scene;
 use crate::set::SceneSet;
 
+/// Marks annotations of ours, which may be overwritten.
+pub(crate) const GENERATOR: &str = "mist data generate";
+
 /// The whole `annotations.json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Annotations {
@@ -18,6 +21,7 @@ pub(crate) struct Annotations {
 
 #[derive(Debug, Serialize)]
 struct Info {
+    generator: &'static str,
     description: &'static str,
     kind: &'static str,
     seed: u64,
@@ -62,6 +66,7 @@ impl Annotations {
         Self {
             base_box_px: set.base_box_px(),
             info: Info {
+                generator: GENERATOR,
                 description: set.kind().description(),
                 kind: set.kind().name(),
                 seed: set.seed(),

@@ -24,7 +24,15 @@ pub enum Error {
     /// The operating system refused.
     #[error(transparent)]
     System(#[from] SystemError),
+    /// The caller asked to stop.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
+
+/// Work that the caller stopped before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("stopped before the end; nothing was written")]
+pub struct Cancelled;
 
 /// A request that no input could satisfy.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +77,10 @@ pub enum RequestError {
     #[error("{} exists and is not empty; ask to overwrite it, or name another directory", .0.display())]
     OutputExists(PathBuf),
     /// Overwriting was asked for, but the directory holds something else than a generated set.
-    #[error("{} holds files that are not of a generated set ({found}), so it is not overwritten", .path.display())]
+    #[error(
+        "{} holds what was not generated here ({found}), so it is not overwritten; name another directory",
+        .path.display()
+    )]
     NotOurs {
         /// The output directory.
         path: PathBuf,

@@ -1,4 +1,4 @@
-//! Scenes and datasets for MIST.
+//! Scenes, data sets and image files for MIST.
 //!
 //! Every scene of section 4 of the paper ("Results and evaluation") is a pure function of
 //! its kind, a seed, a split and an index: [`SceneSet::scene`] returns the same bytes on each run,
@@ -11,6 +11,7 @@
 //! - [`read_image`] reads image files of many formats, [`write_png`] writes them.
 //! - [`generate`] writes a set as PNG files with COCO annotations.
 
+#![forbid(unsafe_code)]
 #![forbid(unsafe_code)]
 
 mod bridson;
@@ -25,7 +26,6 @@ mod image;
 mod kind;
 mod layout;
 mod mnist;
-
 mod random;
 mod scene;
 mod set;
@@ -36,7 +36,9 @@ pub use self::image::{
     DecodeLimits, Image, ImageSize, encode_png, has_image_extension, read_image, write_png,
 };
 pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, load_range};
-pub use error::{Attempt, Error, FetchError, InputError, RequestError, Result, SystemError};
+pub use error::{
+    Attempt, Cancelled, Error, FetchError, InputError, RequestError, Result, SystemError,
+};
 pub use gabor::GaborNoise;
 pub use generate::{Generated, IfExists, generate};
 pub use kind::{SceneKind, UnknownKind};

@@ -49,6 +49,9 @@ pub enum Error {
     /// A training that was asked to stop, and saved before it did.
     #[error("stopped by signal {0}; `--resume` continues")]
     Interrupted(i32),
+    /// Work that was asked to stop, and left nothing behind.
+    #[error("stopped by signal {0}; nothing was written")]
+    Stopped(i32),
     /// Networks, weights and devices.
     #[error(transparent)]
     Model(#[from] mist::Error),
@@ -102,7 +105,7 @@ impl Error {
             Self::Input { .. } | Self::Io { .. } | Self::Pixels(_) => Fault::Input,
             Self::Diverged(_) => Fault::Diverged,
             Self::DamagedCheckpoint(_) => Fault::DamagedCheckpoint,
-            Self::Interrupted(signal) => Fault::Interrupted(*signal),
+            Self::Interrupted(signal) | Self::Stopped(signal) => Fault::Interrupted(*signal),
             Self::Model(error) => fault_of_model(error),
             Self::Data(error) => fault_of_data(error),
             Self::Draw(_) => Fault::Usage,

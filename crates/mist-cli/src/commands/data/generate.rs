@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use mist_data::{IfExists, generate};
-use mist_lab::Result;
+use mist_lab::{Error, Result};
 
 use crate::cli::Scenes;
 use crate::console::Console;
+use crate::signals::Signals;
 use crate::stdout;
 
 /// Writes the scenes and prints the directory.
@@ -23,7 +24,13 @@ pub fn run(
     } else {
         IfExists::Refuse
     };
-    let written = generate(&set, count, out, if_exists)?;
+    let signals = Signals::listen()?;
+    let stopped = || signals.seen().is_some();
+    let written = generate(&set, count, out, if_exists, &stopped);
+    let written = written.map_err(|error| match signals.seen() {
+        Some(signal) => Error::Stopped(signal),
+        None => error.into(),
+    })?;
     console.line(format_args!(
         "wrote {} scenes with {} boxes",
         written.images, written.instances

@@ -1,12 +1,15 @@
 //! Scene sets as files.
 
+mod existing;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use existing::check_free;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::coco::Annotations;
-use crate::error::{AtPath, RequestError, Result};
+use crate::error::{AtPath, Cancelled, Result};
 use crate::image::encode_png;
 use crate::scene::Scene;
 use crate::set::{SceneSet, render_range};
@@ -15,15 +18,16 @@ use crate::staging;
 const ANNOTATIONS: &str = "annotations.json";
 const IMAGES: &str = "images";
 
-/// Scenes held in memory at a time.
-const CHUNK: u64 = 512;
+/// Scenes drawn and written at a time, a fraction of a second's work: in between, the caller may stop.
+const CHUNK: u64 = 64;
 
 /// What to do if the output directory holds something already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfExists {
     /// Fail, and leave it alone.
     Refuse,
-    /// Replace it, provided that it holds nothing but a generated set.
+    /// Replace it, provided that it holds nothing but what was generated before: annotations that
+    /// name this program, and images that they list.
     Overwrite,
 }
 
@@ -41,12 +45,14 @@ pub struct Generated {
 /// Writes the first `count` scenes as PNG files with COCO annotations.
 ///
 /// The directory is filled under another name and renamed at the end: it is whole or absent. The
-/// same set gives the same bytes.
+/// same set gives the same bytes. As soon as `cancelled` says so, generation ends with
+/// [`Cancelled`] and leaves nothing behind.
 pub fn generate(
     set: &SceneSet,
     count: u64,
     directory: &Path,
     if_exists: IfExists,
+    cancelled: &dyn Fn() -> bool,
 ) -> Result<Generated> {
     check_free(directory, if_exists)?;
     let work = staging::sibling_directory(directory)?;
@@ -56,6 +62,9 @@ pub fn generate(
     let mut annotations = Annotations::new(set);
     let mut instances = 0;
     for start in (0..count).step_by(CHUNK as usize) {
+        if cancelled() {
+            return Err(Cancelled.into());
+        }
         let scenes = render_range(set, start..(start + CHUNK).min(count));
         let named: Vec<(u64, String, Scene)> = (start..)
             .zip(scenes)
@@ -96,24 +105,4 @@ fn swap(new: &Path, directory: &Path, old: &Path) -> Result<()> {
         fs::rename(old, directory).at("restore", directory)?;
     }
     renamed
-}
-
-fn check_free(directory: &Path, if_exists: IfExists) -> Result<()> {
-    if !directory.exists() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(directory).at("list", directory)? {
-        let name = entry.at("list", directory)?.file_name();
-        if if_exists == IfExists::Refuse {
-            return Err(RequestError::OutputExists(directory.to_owned()).into());
-        }
-        if name != ANNOTATIONS && name != IMAGES {
-            return Err(RequestError::NotOurs {
-                path: directory.to_owned(),
-                found: name.to_string_lossy().into_owned(),
-            }
-            .into());
-        }
-    }
-    Ok(())
 }
