@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::model::{ModelConfig, TaskNetwork};
-use crate::settings::{Bounds, finite};
+use crate::settings::{Bounds, LENGTH_PX, WEIGHT, within};
 
 /// Limits of the settings.
 const MAX_LOSSES: usize = 1 << 20;
@@ -140,42 +140,27 @@ impl ExplorationConfig {
     /// Refuses settings that a model cannot be trained with.
     ///
     /// # Errors
-    /// When a number is not finite or out of bounds, or an auto-encoder would have to vote.
+    /// When a number is out of bounds, or an auto-encoder would have to vote.
     pub fn check(&self, model: &ModelConfig) -> Result<(), Error> {
         let (release, pool) = (&self.release, &self.pool);
         let (exchanges, centring) = (&self.exchanges, &self.centring);
-        let numbers = [
-            ("exploration.release.below_frac", release.below_frac),
-            ("exploration.release.task_rate_frac", release.task_rate_frac),
-            ("exploration.pool.uniform_frac", pool.uniform_frac),
-            ("exploration.pool.moved_px", pool.moved_px),
-            ("exploration.pool.final_moved_px", pool.final_moved_px),
-            (
-                "exploration.exchanges.min_distance_px",
-                exchanges.min_distance_px,
-            ),
-            ("exploration.exchanges.margin", exchanges.margin),
-            ("exploration.exchanges.moved_margin", exchanges.moved_margin),
-            ("exploration.centring.jitter_px", centring.jitter_px),
-            (
-                "exploration.centring.final_jitter_px",
-                centring.final_jitter_px,
-            ),
-            ("exploration.centring.recentre_px", centring.recentre_px),
-            ("exploration.centring.temperature", centring.temperature),
-        ];
-        finite(numbers)?;
-        let negative = numbers.iter().find(|(_, value)| *value < 0.0);
-        if let Some(&(name, _)) = negative {
-            let requirement = "at least 0".into();
-            return Err(Error::Setting { name, requirement });
-        }
-        if pool.uniform_frac > 1.0 {
-            return Err(Error::Setting {
-                name: "exploration.pool.uniform_frac",
-                requirement: "from 0 to 1".into(),
-            });
-        }
+        let px = |name, value| (name, value, LENGTH_PX);
+        let share = |name, value| (name, value, 0.0..=1.0);
+        let weight = |name, value| (name, value, WEIGHT);
+        within([
+            weight("exploration.release.below_frac", release.below_frac),
+            weight("exploration.release.task_rate_frac", release.task_rate_frac),
+            share("exploration.pool.uniform_frac", pool.uniform_frac),
+            px("exploration.pool.moved_px", pool.moved_px),
+            px("exploration.pool.final_moved_px", pool.final_moved_px),
+            px("exploration.exchanges.min_distance_px", exchanges.min_distance_px),
+            weight("exploration.exchanges.margin", exchanges.margin),
+            weight("exploration.exchanges.moved_margin", exchanges.moved_margin),
+            px("exploration.centring.jitter_px", centring.jitter_px),
+            px("exploration.centring.final_jitter_px", centring.final_jitter_px),
+            px("exploration.centring.recentre_px", centring.recentre_px),
+            weight("exploration.centring.temperature", centring.temperature),
+        ])?;
         let steps = |name, least| Bounds::new(name, least, MAX_LOSSES);
         steps("exploration.release.plateau_steps", 0).check(release.plateau_steps)?;
         steps("exploration.release.recent_steps", 1).check(release.recent_steps)?;
@@ -212,7 +197,7 @@ mod tests {
         let message = error(|config| config.pool.uniform_frac = 1.5);
         assert!(message.contains("from 0 to 1"), "{message}");
         let message = error(|config| config.centring.recentre_px = -1.0);
-        assert!(message.contains("at least 0"), "{message}");
+        assert!(message.contains("from 0 to"), "{message}");
         error(|config| config.release.recent_steps = 0);
         error(|config| config.pool.moved_sets = usize::MAX);
     }
