@@ -197,7 +197,7 @@ fn a_training_resumes_to_the_bit_before_and_after_the_release() {
         let mut second = learner(explored());
         second.restore(state).unwrap();
         train(&mut second, stop..STEPS);
-        assert_eq!(bytes(&whole), bytes(&second), "stopped after {stop}");
+        assert!(bytes(&whole) == bytes(&second), "stopped after {stop}");
     }
 }
 
@@ -237,7 +237,7 @@ fn each_part_can_be_switched_off() {
         without(&mut lifted.exploration);
         let mut learner = learner(lifted);
         train(&mut learner, 0..10);
-        assert_ne!(bytes(&learner), bytes(&all));
+        assert!(bytes(&learner) != bytes(&all));
     }
 }
 

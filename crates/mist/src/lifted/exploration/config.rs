@@ -153,11 +153,17 @@ impl ExplorationConfig {
             share("exploration.pool.uniform_frac", pool.uniform_frac),
             px("exploration.pool.moved_px", pool.moved_px),
             px("exploration.pool.final_moved_px", pool.final_moved_px),
-            px("exploration.exchanges.min_distance_px", exchanges.min_distance_px),
+            px(
+                "exploration.exchanges.min_distance_px",
+                exchanges.min_distance_px,
+            ),
             weight("exploration.exchanges.margin", exchanges.margin),
             weight("exploration.exchanges.moved_margin", exchanges.moved_margin),
             px("exploration.centring.jitter_px", centring.jitter_px),
-            px("exploration.centring.final_jitter_px", centring.final_jitter_px),
+            px(
+                "exploration.centring.final_jitter_px",
+                centring.final_jitter_px,
+            ),
             px("exploration.centring.recentre_px", centring.recentre_px),
             weight("exploration.centring.temperature", centring.temperature),
         ])?;

@@ -78,8 +78,8 @@ mod tests {
         let with = |recent: &[f32]| release(&[&plateau, recent].concat());
         assert_eq!(with(&[0.7, 0.7]), None);
         assert_eq!(with(&[0.7, 0.7, 0.7]), Some(7));
-        assert_eq!(with(&[0.9, 0.9, 0.7, 0.7]), None);
-        assert_eq!(with(&[0.9, 0.9, 0.7, 0.7, 0.7, 5.0, 5.0]), Some(9));
+        assert_eq!(with(&[1.1, 1.1, 0.7, 0.7]), None);
+        assert_eq!(with(&[1.1, 1.1, 0.7, 0.7, 0.7, 5.0, 5.0]), Some(9));
         assert_eq!(Evidence::default().released_at(&config(0)), Some(0));
     }
 
