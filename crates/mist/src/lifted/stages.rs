@@ -64,11 +64,9 @@ impl LiftedConfig {
         moment: Moment,
     ) -> Result<LiftedStep, Error> {
         let progress = moment.progress;
-        let frozen =
-            moment.released_at.is_none() || trained.detector_is_frozen(moment.since_release());
         let model = &trained.model;
         let images = model.foreground(images);
-        let heatmap = if frozen {
+        let heatmap = if moment.freezes_detector(trained) {
             // A graph that is never differentiated would stay in memory.
             model.heatmap.frozen()
         } else {
@@ -120,15 +118,8 @@ impl LiftedConfig {
         let [_, _, height, width] = heatmaps.dims();
         let targets = splat(&moved, levels, height, width, &images.device())?;
         let weights = task_losses.clone();
-        let heatmap_loss = self.detector_stage(
-            trained,
-            &images,
-            heatmaps,
-            targets.clone(),
-            weights,
-            frozen,
-            moment,
-        )?;
+        let heatmap_loss =
+            self.detector_stage(trained, &images, heatmaps, targets.clone(), weights, moment)?;
         Ok(LiftedStep {
             task_loss: task_losses.mean().inner().into_scalar(),
             heatmap_loss,
@@ -233,7 +224,6 @@ impl LiftedConfig {
         heatmaps: Tensor<4>,
         targets: Tensor<4>,
         task_losses: Tensor<1>,
-        frozen: bool,
         moment: Moment,
     ) -> Result<f32, Error> {
         let [_, scales, height, width] = heatmaps.dims();
@@ -246,7 +236,7 @@ impl LiftedConfig {
             }
         };
         let loss = losses.mean();
-        if !frozen {
+        if !moment.freezes_detector(trained) {
             let gradients = loss.backward();
             trained.step_detector(&gradients, moment.since_release())?;
         }

@@ -3,7 +3,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::training::Progress;
+use crate::training::{Progress, TrainedModel};
 
 /// What a step's random numbers and schedules depend on.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,11 @@ impl Moment {
                 steps: u64::MAX,
             },
         }
+    }
+
+    /// Whether the detector does not move: it waits for evidence, or for its schedule.
+    pub(in crate::lifted) fn freezes_detector(&self, trained: &TrainedModel) -> bool {
+        self.released_at.is_none() || trained.detector_is_frozen(self.since_release())
     }
 
     /// From `first` at the release to `last` at the end of the training.
