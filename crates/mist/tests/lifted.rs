@@ -9,8 +9,8 @@ use mist::finder::Finder;
 use mist::geometry::{PixelBox, Truth};
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{
-    HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LiftedConfig, LiftedLearner,
-    ProposalConfig, StageOrder,
+    ExplorationConfig, HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LiftedConfig,
+    LiftedLearner, ProposalConfig, StageOrder,
 };
 use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
@@ -81,6 +81,7 @@ fn config(order: StageOrder) -> LiftedConfig {
             kind: Proposals::Cover,
             compete: true,
         },
+        exploration: ExplorationConfig::default(),
         keypoints: KeypointConfig {
             steps: 1,
             learning_rate: 2.0,

@@ -12,6 +12,7 @@ macro_rules! recipes {
 recipes!(
     "glyphs-demo",
     "mnist-hard-classify",
+    "mnist-hard-scratch",
     "mnist-hard-official",
     "mnist-hard-supervised",
     "mnist-three-classify",

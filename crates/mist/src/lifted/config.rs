@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ExplorationConfig;
 use crate::Error;
 use crate::loss::{MeanDistance, check_window};
 use crate::model::{ModelConfig, TaskNetwork};
@@ -43,6 +44,8 @@ pub struct LiftedConfig {
     pub task_loss_factor: f32,
     /// Keypoints that start from hand-made proposals.
     pub proposals: ProposalConfig,
+    /// What the keypoint stage looks at beside `E_K(H(I))`.
+    pub exploration: ExplorationConfig,
     /// The keypoint stage.
     pub keypoints: KeypointConfig,
     /// Random changes of the patches that the task network learns from.
@@ -132,6 +135,7 @@ impl Default for LiftedConfig {
             mean_distance: MeanDistance::Squared,
             task_loss_factor: 1.0,
             proposals: ProposalConfig::default(),
+            exploration: ExplorationConfig::default(),
             keypoints: KeypointConfig::default(),
             jitter: JitterConfig::default(),
             heatmap: HeatmapConfig::default(),
@@ -178,6 +182,7 @@ impl LiftedConfig {
         }
         Bounds::new("keypoints.steps", 0, 1000).check(keypoints.steps)?;
         check_window(self.heatmap.window_px)?;
+        self.exploration.check(model)?;
         if matches!(model.task, TaskNetwork::Autoencoder { .. }) && jitter.rotation_rad != 0.0 {
             return Err(Error::Setting {
                 name: "jitter.rotation_rad",

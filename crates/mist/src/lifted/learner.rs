@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 
-use super::{Classification, LiftedConfig, LiftedStep, Reconstruction};
+use super::{Classification, Evidence, LiftedConfig, LiftedStep, Moment, Reconstruction};
 use crate::Error;
 use crate::finder::Finder;
 use crate::model::{ModelConfig, TaskNetwork};
@@ -14,6 +14,7 @@ pub struct LiftedLearner {
     config: LiftedConfig,
     trained: TrainedModel,
     seed: u64,
+    evidence: Evidence,
 }
 
 impl LiftedLearner {
@@ -24,22 +25,29 @@ impl LiftedLearner {
     pub fn lifted_step(&mut self, batch: &Batch, progress: Progress) -> Result<LiftedStep, Error> {
         let model = self.trained.model.config();
         let images = batch.images.clone();
-        match model.task {
+        let release = &self.config.exploration.release;
+        let moment = Moment {
+            seed: self.seed,
+            progress,
+            released_at: self.evidence.released_at(release),
+        };
+        let step = match model.task {
             TaskNetwork::Classifier { classes, .. } => {
                 let task = Classification {
                     mean_labels: batch.mean_labels(classes)?,
                     distance: self.config.mean_distance,
                 };
-                self.config
-                    .step(&mut self.trained, images, &task, self.seed, progress)
+                self.config.step(&mut self.trained, images, &task, moment)?
             }
             TaskNetwork::Autoencoder { .. } => {
                 let geometry = model.geometry;
                 let task = Reconstruction { geometry };
-                self.config
-                    .step(&mut self.trained, images, &task, self.seed, progress)
+                self.config.step(&mut self.trained, images, &task, moment)?
             }
-        }
+        };
+        self.evidence
+            .observe(release, progress.step, step.task_loss);
+        Ok(step)
     }
 }
 
@@ -72,6 +80,7 @@ impl LiftedConfig {
             config: *self,
             trained: TrainedModel::new(setup)?,
             seed: setup.seed,
+            evidence: Evidence::default(),
         })
     }
 }
@@ -80,15 +89,29 @@ impl Learner for LiftedLearner {
     fn step(&mut self, batch: &Batch, progress: Progress) -> Result<Step, Error> {
         let base_box_px = self.trained.model.config().geometry.base_box_px;
         let step = self.lifted_step(batch, progress)?;
-        Ok(step.report(base_box_px))
+        let exchanges = step.exchanges as f64 / step.start.len().max(1) as f64;
+        let mut report = step.report(base_box_px);
+        if self.config.exploration.searches() {
+            report.measurements.insert("exchanges", exchanges);
+        }
+        Ok(report)
     }
 
     fn state(&self) -> Result<LearnerState, Error> {
-        self.trained.state()
+        let mut state = self.trained.state()?;
+        if self.evidence != Evidence::default() {
+            state.memory = serde_json::to_value(&self.evidence).map_err(Error::Memory)?;
+        }
+        Ok(state)
     }
 
     fn restore(&mut self, mut state: LearnerState) -> Result<(), Error> {
-        self.trained.restore(&mut state)
+        self.trained.restore(&mut state)?;
+        self.evidence = match state.memory {
+            serde_json::Value::Null => Evidence::default(),
+            memory => serde_json::from_value(memory).map_err(Error::Memory)?,
+        };
+        Ok(())
     }
 
     fn finder(&self, device: &Device) -> Result<Box<dyn Finder>, Error> {

@@ -5,6 +5,7 @@
 //! maxima where the keypoints went.
 
 mod config;
+mod exploration;
 mod jitter;
 mod learner;
 mod stages;
@@ -14,6 +15,10 @@ mod task;
 pub use config::{
     HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LiftedConfig, ProposalConfig,
     StageOrder,
+};
+pub use exploration::{
+    CentringConfig, ChosenSet, ClassVotes, Evidence, ExchangeConfig, ExplorationConfig, Moment,
+    PoolConfig, ReleaseConfig,
 };
 pub use learner::LiftedLearner;
 pub use stages::LiftedStep;

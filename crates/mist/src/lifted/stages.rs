@@ -2,7 +2,8 @@
 
 use burn::tensor::Tensor;
 
-use super::{HeatmapLoss, LiftedConfig, StageOrder, Task};
+use super::exploration::Search;
+use super::{HeatmapLoss, LiftedConfig, Moment, StageOrder, Task};
 use crate::Error;
 use crate::geometry::Keypoint;
 use crate::keypoints;
@@ -11,7 +12,7 @@ use crate::measurements::Measurements;
 use crate::networks::{InputStatistics, NetworkModule};
 use crate::sample::{PatchGeometry, sample};
 use crate::splat::splat;
-use crate::training::{Panel, Progress, Step, TrainedModel};
+use crate::training::{Panel, Step, TrainedModel};
 
 /// What one step computed.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct LiftedStep {
     pub start: Vec<Vec<Keypoint>>,
     /// Where the keypoint stage moved them.
     pub moved: Vec<Vec<Keypoint>>,
+    /// Keypoints that were exchanged for other places, in all images.
+    pub exchanges: usize,
 }
 
 impl LiftedStep {
@@ -49,7 +52,7 @@ impl LiftedStep {
 }
 
 impl LiftedConfig {
-    /// One step on a batch `[batch, channels, height, width]`; what is random depends on `seed` and the step alone.
+    /// One step on a batch `[batch, channels, height, width]`; what is random depends on the moment alone.
     ///
     /// # Errors
     /// When the shapes do not belong together or the heatmap is not finite.
@@ -58,12 +61,12 @@ impl LiftedConfig {
         trained: &mut TrainedModel,
         images: Tensor<4>,
         task: &impl Task,
-        seed: u64,
-        progress: Progress,
+        moment: Moment,
     ) -> Result<LiftedStep, Error> {
+        let progress = moment.progress;
         let model = &trained.model;
         let images = model.foreground(images);
-        let heatmap = if trained.detector_is_frozen(progress) {
+        let heatmap = if moment.freezes_detector(trained) {
             // A graph that is never differentiated would stay in memory.
             model.heatmap.frozen()
         } else {
@@ -75,10 +78,25 @@ impl LiftedConfig {
         let anchors = keypoints::to_tensor(&start, &images.device())?;
         let task_stage = |trained: &mut TrainedModel, points: Tensor<3>| {
             let geometry = trained.model.config().geometry;
+            let jitter = self.exploration.centring.jitter(self.jitter, moment);
+            let points = points.detach();
             let (patches, points) =
-                self.jitter
-                    .patches(&images, points.detach(), geometry, seed, progress)?;
-            self.task_stage(trained, &images, patches, points, task, progress)
+                jitter.patches(&images, points, geometry, moment.seed, progress)?;
+            self.task_stage(trained, &images, patches, points, task, moment)
+        };
+        let mut exchanges = 0;
+        let mut keypoint_stage = |trained: &TrainedModel, anchors: Tensor<3>| {
+            let search = Search {
+                trained,
+                images: &images,
+                heatmaps: &plain,
+                task,
+                moment,
+            };
+            let (explored, made) = self.exploration.search(&start, &search)?;
+            exchanges = made;
+            let explored = keypoints::to_tensor(&explored, &images.device())?;
+            self.keypoint_stage(trained, &images, explored, anchors, task)
         };
         let (moved, task_losses) = match self.order {
             _ if self.starts_from_proposals(progress) => {
@@ -87,13 +105,10 @@ impl LiftedConfig {
             }
             StageOrder::TaskFirst => {
                 let losses = task_stage(trained, anchors.clone())?;
-                (
-                    self.keypoint_stage(trained, &images, anchors, task)?,
-                    losses,
-                )
+                (keypoint_stage(trained, anchors)?, losses)
             }
             StageOrder::KeypointsFirst => {
-                let moved = self.keypoint_stage(trained, &images, anchors, task)?;
+                let moved = keypoint_stage(trained, anchors)?;
                 let losses = task_stage(trained, moved.clone())?;
                 (moved, losses)
             }
@@ -103,14 +118,8 @@ impl LiftedConfig {
         let [_, _, height, width] = heatmaps.dims();
         let targets = splat(&moved, levels, height, width, &images.device())?;
         let weights = task_losses.clone();
-        let heatmap_loss = self.detector_stage(
-            trained,
-            &images,
-            heatmaps,
-            targets.clone(),
-            weights,
-            progress,
-        )?;
+        let heatmap_loss =
+            self.detector_stage(trained, &images, heatmaps, targets.clone(), weights, moment)?;
         Ok(LiftedStep {
             task_loss: task_losses.mean().inner().into_scalar(),
             heatmap_loss,
@@ -118,6 +127,7 @@ impl LiftedConfig {
             targets: targets.inner(),
             start,
             moved,
+            exchanges,
         })
     }
 
@@ -126,12 +136,13 @@ impl LiftedConfig {
         &self,
         trained: &TrainedModel,
         images: &Tensor<4>,
+        start: Tensor<3>,
         anchors: Tensor<3>,
         task: &impl Task,
     ) -> Result<Tensor<3>, Error> {
         let config = &self.keypoints;
         let frozen = trained.model.task.frozen();
-        let mut moved = anchors.clone();
+        let mut moved = start;
         let mut last_step = anchors.clone().inner().zeros_like();
         for _ in 0..config.steps {
             let leaf = moved.clone().detach().require_grad();
@@ -179,12 +190,16 @@ impl LiftedConfig {
         patches: Tensor<5>,
         points: Tensor<3>,
         task: &impl Task,
-        progress: Progress,
+        moment: Moment,
     ) -> Result<Tensor<1>, Error> {
         let network = &trained.model.task;
         let losses = task.loss(network, images, patches, points)? * self.task_loss_factor;
         let gradients = losses.clone().mean().backward();
-        trained.step_task(&gradients, progress)?;
+        let rate_frac = match moment.released_at {
+            Some(_) => 1.0,
+            None => self.exploration.release.task_rate_frac,
+        };
+        trained.step_task_at(&gradients, moment.since_release(), rate_frac)?;
         Ok(losses.detach())
     }
 
@@ -209,7 +224,7 @@ impl LiftedConfig {
         heatmaps: Tensor<4>,
         targets: Tensor<4>,
         task_losses: Tensor<1>,
-        progress: Progress,
+        moment: Moment,
     ) -> Result<f32, Error> {
         let [_, scales, height, width] = heatmaps.dims();
         let squares = heatmap_loss(heatmaps, targets, self.heatmap.window_px)?;
@@ -221,9 +236,9 @@ impl LiftedConfig {
             }
         };
         let loss = losses.mean();
-        if !trained.detector_is_frozen(progress) {
+        if !moment.freezes_detector(trained) {
             let gradients = loss.backward();
-            trained.step_detector(&gradients, progress)?;
+            trained.step_detector(&gradients, moment.since_release())?;
         }
         trained.observe_input(images.clone());
         Ok(loss.inner().into_scalar())

@@ -18,6 +18,29 @@ pub enum MeanDistance {
     RelativeEntropy,
 }
 
+impl MeanDistance {
+    /// The distance of one image as plain numbers: what [`multi_instance_loss`] computes of the same means.
+    ///
+    /// # Shapes
+    /// - `mean_labels` and `predicted`: `[classes]`
+    pub(crate) fn of_means(self, mean_labels: &[f32], predicted: impl Iterator<Item = f32>) -> f32 {
+        let pairs = mean_labels.iter().zip(predicted);
+        match self {
+            Self::Squared => pairs
+                .map(|(label, predicted)| (label - predicted).powi(2))
+                .sum(),
+            Self::RelativeEntropy => {
+                let uniform = SMOOTHING as f32 / mean_labels.len() as f32;
+                let there = pairs.filter(|(label, _)| **label > 0.0);
+                let terms = there.map(|(&label, predicted)| {
+                    label * (label / (predicted * (1.0 - SMOOTHING as f32) + uniform)).ln()
+                });
+                terms.sum()
+            }
+        }
+    }
+}
+
 /// Mixed into the predictions, so that their logarithm stays finite.
 const SMOOTHING: f64 = 1e-3;
 
@@ -67,6 +90,22 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
+
+    #[test]
+    fn plain_numbers_and_tensors_agree() {
+        let device = Device::flex();
+        let logits = [[[0.3, -1.0, 0.2], [2.0, 0.1, -0.4]]];
+        let labels = [0.5, 0.0, 0.5];
+        for distance in [MeanDistance::Squared, MeanDistance::RelativeEntropy] {
+            let logits = Tensor::<3>::from_data(logits, &device);
+            let means = softmax(logits.clone(), 2).mean_dim(1);
+            let means = means.try_into_vec_as::<f32>().unwrap();
+            let loss = multi_instance_loss(distance, Tensor::from_data([labels], &device), logits);
+            let loss = loss.unwrap().into_scalar::<f32>();
+            let plain = distance.of_means(&labels, means.into_iter());
+            assert!((loss - plain).abs() < 1e-6, "{distance:?}: {loss} {plain}");
+        }
+    }
 
     /// Two patches, sure of class 0 and of class 1; the labels say the same, or twice class 1.
     #[test]

@@ -79,7 +79,7 @@ impl Optimiser {
         self.config.schedule.factor(progress) == 0.0
     }
 
-    /// The network after one step along the gradients.
+    /// The network after one step along the gradients, at a share of the scheduled learning rate.
     ///
     /// # Errors
     /// When no gradient reached the network, or the device cannot be read.
@@ -88,6 +88,7 @@ impl Optimiser {
         network: NetworkModule,
         gradients: &Gradients,
         progress: Progress,
+        rate_frac: f32,
     ) -> Result<NetworkModule, Error> {
         let parameters = network.parameters.val();
         let gradient = parameters.grad(gradients).ok_or(Error::NoGradient)?;
@@ -95,7 +96,7 @@ impl Optimiser {
         self.clip(&mut gradient);
         let device = parameters.device();
         let mut values = network.parameter_values()?;
-        let factor = self.config.schedule.factor(progress);
+        let factor = self.config.schedule.factor(progress) * rate_frac;
         self.adam.step(&mut values, &gradient, factor)?;
         self.follow(&values);
         let length = values.len();

@@ -42,8 +42,21 @@ impl TrainedModel {
     /// # Errors
     /// When the device cannot be read.
     pub fn step_task(&mut self, gradients: &Gradients, progress: Progress) -> Result<(), Error> {
+        self.step_task_at(gradients, progress, 1.0)
+    }
+
+    /// As [`TrainedModel::step_task`], at a share of the scheduled learning rate.
+    ///
+    /// # Errors
+    /// When the device cannot be read.
+    pub fn step_task_at(
+        &mut self,
+        gradients: &Gradients,
+        progress: Progress,
+        rate_frac: f32,
+    ) -> Result<(), Error> {
         let network = self.model.task.clone();
-        self.model.task = self.task.step(network, gradients, progress)?;
+        self.model.task = self.task.step(network, gradients, progress, rate_frac)?;
         Ok(())
     }
 
@@ -62,7 +75,7 @@ impl TrainedModel {
         progress: Progress,
     ) -> Result<(), Error> {
         let network = self.model.heatmap.detector.clone();
-        self.model.heatmap.detector = self.detector.step(network, gradients, progress)?;
+        self.model.heatmap.detector = self.detector.step(network, gradients, progress, 1.0)?;
         Ok(())
     }
 

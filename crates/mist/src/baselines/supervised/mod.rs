@@ -120,6 +120,7 @@ impl SupervisedConfig {
             targets: targets.inner(),
             start: start.collect(),
             moved: centres,
+            exchanges: 0,
         })
     }
 

@@ -1,0 +1,81 @@
+//! Where in a training a step is.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::training::{Progress, TrainedModel};
+
+/// What a step's random numbers and schedules depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Decides everything that is drawn at random.
+    pub seed: u64,
+    /// Steps done, and in all.
+    pub progress: Progress,
+    /// The step from which the detector learns; `None` while it waits for evidence.
+    pub released_at: Option<u64>,
+}
+
+impl Moment {
+    /// Steps since the release, as schedules count them. Until then nothing decays: nobody knows how long it takes.
+    pub(in crate::lifted) fn since_release(&self) -> Progress {
+        let Progress { step, steps } = self.progress;
+        match self.released_at {
+            Some(released) => Progress {
+                step: step.saturating_sub(released),
+                steps: steps.saturating_sub(released),
+            },
+            None => Progress {
+                step,
+                steps: u64::MAX,
+            },
+        }
+    }
+
+    /// Whether the detector does not move: it waits for evidence, or for its schedule.
+    pub(in crate::lifted) fn freezes_detector(&self, trained: &TrainedModel) -> bool {
+        self.released_at.is_none() || trained.detector_is_frozen(self.since_release())
+    }
+
+    /// From `first` at the release to `last` at the end of the training.
+    pub(super) fn between(&self, first: f32, last: f32) -> f32 {
+        let Progress { step, steps } = self.since_release();
+        let done = (step as f32 / steps.max(1) as f32).min(1.0);
+        first + (last - first) * done
+    }
+
+    /// Random numbers of the step; jitter counts its streams from the other end.
+    pub(super) fn random(&self) -> ChaCha8Rng {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        random.set_stream(!self.progress.step);
+        random
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(step: u64, released_at: Option<u64>) -> Moment {
+        Moment {
+            seed: 1,
+            progress: Progress { step, steps: 100 },
+            released_at,
+        }
+    }
+
+    #[test]
+    fn schedules_count_from_the_release() {
+        let released = moment(60, Some(20));
+        assert_eq!(
+            released.since_release(),
+            Progress {
+                step: 40,
+                steps: 80
+            }
+        );
+        assert_eq!(released.between(3.0, 1.0), 2.0);
+        assert_eq!(moment(60, Some(0)).since_release(), released.progress);
+        assert_eq!(moment(60, None).between(3.0, 1.0), 3.0);
+    }
+}

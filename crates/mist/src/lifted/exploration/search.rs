@@ -1,0 +1,88 @@
+//! The search of one step: pool, votes, exchanges.
+
+use burn::tensor::Tensor;
+
+use super::pool::ImageHeatmap;
+use super::{ExplorationConfig, Moment};
+use crate::Error;
+use crate::geometry::Keypoint;
+use crate::keypoints;
+use crate::lifted::Task;
+use crate::sample::sample;
+use crate::training::TrainedModel;
+
+/// What a search reads.
+pub(in crate::lifted) struct Search<'a, T: Task> {
+    /// The task network votes, and stays as it is.
+    pub trained: &'a TrainedModel,
+    /// `[batch, channels, height, width]`, without their background.
+    pub images: &'a Tensor<4>,
+    /// H(I) of `images`, `[batch, scales, height, width]`, without autodiff.
+    pub heatmaps: &'a Tensor<4>,
+    /// The task.
+    pub task: &'a T,
+    /// When.
+    pub moment: Moment,
+}
+
+impl ExplorationConfig {
+    /// Better places for the keypoints, and the number of exchanges in all images. Without a search, or before the
+    /// release, the keypoints stay.
+    pub(in crate::lifted) fn search<T: Task>(
+        &self,
+        own: &[Vec<Keypoint>],
+        search: &Search<'_, T>,
+    ) -> Result<(Vec<Vec<Keypoint>>, usize), Error> {
+        if !self.searches() || search.moment.released_at.is_none() {
+            return Ok((own.to_vec(), 0));
+        }
+        let [_, scales, height_px, width_px] = search.heatmaps.dims();
+        let values = search.heatmaps.clone().try_into_vec_as::<f32>()?;
+        let config = search.trained.model.config();
+        let heatmap = |maps| ImageHeatmap {
+            maps,
+            levels: search.trained.model.heatmap.levels(),
+            height_px,
+            width_px,
+            radius_px: config.extractor.nms_window_px / 2,
+        };
+        let mut random = search.moment.random();
+        let moved_px = search
+            .moment
+            .between(self.pool.moved_px, self.pool.final_moved_px);
+        let images = values.chunks_exact(scales * height_px * width_px);
+        let (pools, places): (Vec<_>, Vec<_>) = own
+            .iter()
+            .zip(images)
+            .map(|(own, maps)| {
+                let heatmap = heatmap(maps);
+                let pool = self.pool.candidates(own, heatmap, moved_px, &mut random);
+                let moves = self.centring.moves(own, heatmap);
+                let places: Vec<Keypoint> = pool.places.iter().copied().chain(moves).collect();
+                (pool, places)
+            })
+            .unzip();
+        let points = keypoints::to_tensor(&places, &search.images.device())?;
+        let patches = sample(search.images.clone(), points.clone(), config.geometry)?;
+        let instances = own.first().map_or(0, Vec::len);
+        let frozen = search.trained.model.task.frozen();
+        let Some(votes) = search
+            .task
+            .votes(&frozen, search.images, patches, points, instances)?
+        else {
+            return Ok((own.to_vec(), 0));
+        };
+        let mut exchanges = 0;
+        let found = pools.iter().zip(votes).map(|(pool, mut votes)| {
+            let mut chosen: Vec<usize> = (0..instances).collect();
+            exchanges += self.exchanges.exchange(pool, &mut chosen, votes.as_mut());
+            let first_move = pool.places.len();
+            let places = chosen.iter().map(|&chosen| {
+                self.centring
+                    .recentred(pool, chosen, first_move, votes.as_ref())
+            });
+            places.collect()
+        });
+        Ok((found.collect(), exchanges))
+    }
+}
