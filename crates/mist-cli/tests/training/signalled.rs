@@ -7,12 +7,20 @@ use std::time::Duration;
 
 use super::{TINY, checkpoint, code, send, train, wait_for_lines};
 
+/// The same command with signals as a terminal leaves them, also where the tests themselves run under `nohup`.
+fn with_default_signals(command: &Command) -> Command {
+    let mut wrapped = Command::new("env");
+    wrapped.arg("--default-signal=HUP,INT,TERM");
+    wrapped.arg(command.get_program()).args(command.get_args());
+    wrapped
+}
+
 #[test]
 fn signals_save_and_tell_the_shell() {
     for (signal, expected) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let directory = tempfile::tempdir().unwrap();
         let run = directory.path().join("run");
-        let mut child = train(&run, &["steps=100000"])
+        let mut child = with_default_signals(&train(&run, &["steps=100000"]))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -28,7 +36,8 @@ fn signals_save_and_tell_the_shell() {
 fn a_second_signal_ends_a_training_in_the_middle_of_a_step() {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
-    let mut child = train(&run, &["batch=400", "model.detector.channels=32"])
+    let slow = train(&run, &["batch=400", "model.detector.channels=32"]);
+    let mut child = with_default_signals(&slow)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

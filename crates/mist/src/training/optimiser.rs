@@ -39,7 +39,7 @@ impl OptimiserConfig {
     pub fn check(&self) -> Result<(), Error> {
         let (adam, schedule) = (&self.adam, &self.schedule);
         within([
-            ("adam.learning_rate", adam.learning_rate, WEIGHT),
+            ("adam.learning_rate", adam.learning_rate, 0.0..=f32::MAX),
             ("adam.epsilon", adam.epsilon, WEIGHT),
             ("clip_norm", self.clip_norm, WEIGHT),
             ("schedule.decay_from", schedule.decay_from, 0.0..=1.0),
