@@ -57,8 +57,8 @@ pub enum Error {
         /// The file's shape.
         actual: Vec<usize>,
     },
-    /// A tensor with NaN or infinite values.
-    #[error("the tensor `{name}` holds values that are not finite")]
+    /// A tensor with NaN or infinite values, or with values whose squares are infinite.
+    #[error("the tensor `{name}` holds values that are not finite, or too large to compute with")]
     NonFiniteTensor {
         /// Its name.
         name: String,

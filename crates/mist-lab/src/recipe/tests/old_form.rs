@@ -22,11 +22,16 @@ fn complaint_about(text: &str) -> String {
 
 #[test]
 fn built_in_recipes_are_what_they_were() {
-    assert_eq!(names().count(), 17);
-    for name in names() {
+    let files = fs::read_dir(format!("{FIXTURES}/old-recipes")).unwrap();
+    let mut compared = 0;
+    for file in files {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
         let old = Recipe::from_resolved(&old_recipe(name)).unwrap();
         assert_eq!(Recipe::load(name, &[]).unwrap(), old, "{name}");
+        compared += 1;
     }
+    assert_eq!(compared, 17);
 }
 
 #[test]
