@@ -32,6 +32,9 @@ pub enum Command {
     /// List, fetch, generate and show data.
     #[command(subcommand)]
     Data(Data),
+    /// List the built-in recipes, and show what a recipe says.
+    #[command(subcommand)]
+    Recipe(Recipe),
     /// Train a recipe.
     Train(Train),
     /// Evaluate a trained model on held-out images.
@@ -118,9 +121,10 @@ pub struct Scenes {
 }
 
 fn split() -> impl TypedValueParser<Value = Split> {
-    PossibleValuesParser::new(Split::ALL.map(Split::name)).map(|name| {
+    PossibleValuesParser::new(Split::ALL.map(Split::name)).try_map(|name| {
         let named = |split: &Split| split.name() == name;
-        Split::ALL.into_iter().find(named).unwrap_or(Split::Train)
+        let split = Split::ALL.into_iter().find(named);
+        split.ok_or("it has no such name")
     })
 }
 
@@ -145,6 +149,20 @@ pub struct DataPlace {
     /// Look for data here only, instead of $MIST_DATA and the user's cache.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub data: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Recipe {
+    /// List the built-in recipes: name, data set, method and steps, tab-separated.
+    List,
+    /// Print a recipe with all its settings as TOML, and where each of them comes from.
+    Show {
+        /// A built-in recipe, such as mnist-hard-classify, or a TOML file.
+        recipe: String,
+        /// Change one setting of the recipe; may be given often.
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        settings: Vec<String>,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -360,6 +378,9 @@ pub struct Export {
     /// Take the newest weights of the run, not the best on its held-out images.
     #[arg(long)]
     pub last: bool,
+    /// Replace a model that is there already.
+    #[arg(long)]
+    pub overwrite: bool,
 }
 
 /// How convolutions are computed on the CPU.

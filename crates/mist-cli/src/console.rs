@@ -26,8 +26,9 @@ impl Console {
     pub fn line(&self, text: impl Display) {
         match &self.bar {
             _ if self.quiet => {}
-            Some(bar) => bar.println(text.to_string()),
-            None => print_line(format_args!("{text}")),
+            // A bar without a terminal swallows lines.
+            Some(bar) if !bar.is_hidden() => bar.println(text.to_string()),
+            _ => print_line(format_args!("{text}")),
         }
     }
 }
@@ -47,6 +48,7 @@ impl Observer for Console {
         }
         let target = ProgressDrawTarget::stderr();
         let mut bar = ProgressBar::with_draw_target(Some(steps), target).with_position(step);
+        // A bar of the default style does as well.
         if let Ok(style) = ProgressStyle::with_template(BAR) {
             bar = bar.with_style(style);
         }
@@ -80,6 +82,11 @@ impl Observer for Console {
             bar.finish_and_clear();
         }
     }
+}
+
+/// A share in percent, or a dash for what was not measured.
+pub fn percent(share: Option<f64>) -> String {
+    share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
 /// Prints one line.

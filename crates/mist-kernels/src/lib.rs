@@ -1,9 +1,9 @@
-//! Small convolutional networks as values, and their execution on the CPU.
+//! Descriptions of small convolutional networks and their execution on the CPU.
 //!
-//! A [`Network`](network::Network) is a list of layers and nothing else: no weights, no device. From it follow
-//! the shapes it produces, the names and places of its parameters in one flat vector, and the [`executor`]
-//! that runs it, forward and back. The [`sampler`] cuts patches out of images and pastes them back. All `unsafe` and SIMD
-//! code of the workspace lives here; the crate knows nothing of what the networks are used for.
+//! A [`Network`](network::Network) is a list of layers, without weights or a device. It determines the shapes of all maps
+//! and the names and offsets of the parameters in one flat vector. An [`Executor`](executor::Executor) runs it forward
+//! and backward. The [`sampler`] resamples patches from images and pastes them into images. All `unsafe` and SIMD code
+//! of the workspace is in this crate.
 
 mod buffer;
 pub mod executor;

@@ -1,7 +1,7 @@
 //! What convolutional dictionary learning reached on Gabor noise: the files that `python/dictionary/compare.py` writes.
 
-use std::fmt::Write;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -24,16 +24,16 @@ pub struct DictionaryResult {
     pub peak_memory_mb: f64,
 }
 
-/// All of them, fewest impulses first.
+/// All of them, fewest impulses first; none where there is no such directory.
 ///
 /// # Errors
 /// When a file cannot be read or is damaged.
 pub fn read(directory: &Path) -> Result<Vec<DictionaryResult>> {
     let mut results = Vec::new();
-    if !directory.is_dir() {
-        return Ok(results);
-    }
-    let entries = fs::read_dir(directory).at("read", directory)?;
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(results),
+        entries => entries.at("read", directory)?,
+    };
     for entry in entries {
         let path = entry.at("read", directory)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -61,10 +61,8 @@ pub fn to_markdown(results: &[ResultFile], peers: &[DictionaryResult]) -> Option
                 format!("{:.digits$}", value * factor)
             })
         };
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            rows,
-            "| {} | {} | {:.4} | {} | {:.1} | {} | {:.3} | {} | {:.0} |",
+        rows += &format!(
+            "| {} | {} | {:.4} | {} | {:.1} | {} | {:.3} | {} | {:.0} |\n",
             peer.instances,
             number(ours.metrics.get("rmse"), 1.0, 4),
             peer.rmse,

@@ -12,9 +12,6 @@ use mist_kernels::simd::IsaError;
 
 use crate::draw::DrawError;
 
-/// The signal of Ctrl-C, which stands for any wish to stop.
-const SIGINT: i32 = 2;
-
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -52,6 +49,9 @@ pub enum Error {
     /// A training that was asked to stop, and saved before it did.
     #[error("stopped by signal {0}; `--resume` continues")]
     Interrupted(i32),
+    /// Work that was asked to stop, and left nothing behind.
+    #[error("stopped by signal {0}; nothing was written")]
+    Stopped(i32),
     /// Networks, weights and devices.
     #[error(transparent)]
     Model(#[from] mist::Error),
@@ -105,7 +105,7 @@ impl Error {
             Self::Input { .. } | Self::Io { .. } | Self::Pixels(_) => Fault::Input,
             Self::Diverged(_) => Fault::Diverged,
             Self::DamagedCheckpoint(_) => Fault::DamagedCheckpoint,
-            Self::Interrupted(signal) => Fault::Interrupted(*signal),
+            Self::Interrupted(signal) | Self::Stopped(signal) => Fault::Interrupted(*signal),
             Self::Model(error) => fault_of_model(error),
             Self::Data(error) => fault_of_data(error),
             Self::Draw(_) => Fault::Usage,
@@ -144,7 +144,6 @@ fn fault_of_data(error: &mist_data::Error) -> Fault {
         E::Request(RequestError::MnistNotFound { .. }) => Fault::Input,
         E::Request(_) => Fault::Usage,
         E::Input(_) | E::System(_) => Fault::Input,
-        E::Cancelled(_) => Fault::Interrupted(SIGINT),
         _ => Fault::Failed,
     }
 }

@@ -7,7 +7,7 @@ use burn::tensor::Tensor;
 use mist::geometry::PixelBox;
 use mist::measurements::Measurements;
 use mist::training::{Panel, PanelContent};
-use mist_data::{DecodeLimits, Image, Item, read_image};
+use mist_data::{DecodeLimits, Image, ImageSize, Item, read_image};
 
 use crate::batches;
 use crate::draw::{self, Colour, Mark, Plane, choose_zoom, sample_sheet};
@@ -15,6 +15,7 @@ use crate::error::{AtPath, Result};
 use crate::observer::Observer;
 use crate::run::directory::RunDirectory;
 use crate::run::metrics_log::{Line, MetricsLog};
+use crate::run::regular_file;
 use crate::run::tensorboard::EventFile;
 
 /// Images in a sample.
@@ -37,14 +38,18 @@ pub struct Logger {
 impl Logger {
     /// Continues after `start` steps; what was logged later is dropped.
     pub fn open(run: &RunDirectory, start: u64, observer: &mut dyn Observer) -> Result<Self> {
-        let (log, lines) = MetricsLog::open(&run.metrics(), start)?;
+        let (log, curve) = MetricsLog::open(&run.metrics(), start)?;
+        let lines = curve.into_lines(&run.metrics(), observer);
         let mut events = open_events(run)?;
         for line in &lines {
             write_scalars(&mut events, line)?;
         }
         for (step, path) in samples(run, start)? {
-            if let Err(error) = write_sample(&mut events, step, &path) {
-                observer.warning(&format!("{error}; the training goes on without it"));
+            match Sample::read(&path) {
+                Ok(sample) => sample.write(&mut events, step)?,
+                Err(error) => {
+                    observer.warning(&format!("a sample is left out of TensorBoard: {error}"));
+                }
             }
         }
         Ok(Self {
@@ -120,7 +125,7 @@ impl Logger {
         let zoom = choose_zoom(&first.image).min(ZOOM);
         let path = sample_path(&self.run, done);
         mist_data::write_png(&path, &sample_sheet(&rows, zoom)?)?;
-        write_sample(&mut self.events, done, &path)
+        Sample::read(&path)?.write(&mut self.events, done)
     }
 }
 
@@ -215,12 +220,27 @@ fn samples(run: &RunDirectory, start: u64) -> Result<Vec<(u64, PathBuf)>> {
     Ok(samples)
 }
 
-fn write_sample(events: &mut EventFile, step: u64, path: &Path) -> Result<()> {
-    let image = read_image(path, DecodeLimits::default())?;
-    let png = std::fs::read(path).at("read", path)?;
-    let (width_px, height_px) = (image.width_px, image.height_px);
-    let written = events.image_png("sample", step, now(), width_px, height_px, &png);
-    written.at("write", events.path())
+/// A PNG file and its size.
+struct Sample {
+    png: Vec<u8>,
+    size: ImageSize,
+}
+
+impl Sample {
+    fn read(path: &Path) -> Result<Self> {
+        let png = regular_file::read(path)?;
+        let size = read_image(path, DecodeLimits::default())?.size();
+        Ok(Self { png, size })
+    }
+
+    fn write(&self, events: &mut EventFile, step: u64) -> Result<()> {
+        let ImageSize {
+            width_px,
+            height_px,
+        } = self.size;
+        let written = events.image_png("sample", step, now(), width_px, height_px, &self.png);
+        written.at("write", events.path())
+    }
 }
 
 fn write_scalars(events: &mut EventFile, line: &Line) -> Result<()> {

@@ -18,6 +18,7 @@ pub struct Machine {
 impl Machine {
     /// This one.
     pub fn here() -> Self {
+        // Where there is no such file, the architecture has to do.
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = info
             .lines()
@@ -37,6 +38,7 @@ pub fn commit() -> Option<String> {
         .args(["rev-parse", "HEAD"])
         .stderr(Stdio::null())
         .output();
+    // Results are as good without git.
     let output = output.ok().filter(|output| output.status.success())?;
     let commit = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     (!commit.is_empty()).then_some(commit)

@@ -1,6 +1,7 @@
 //! Result files: what an experiment reached, and all it takes to do it again.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use mist::measurements::Measurements;
@@ -73,15 +74,15 @@ impl ResultFile {
     }
 }
 
-/// Every result file of a directory, in order of their names.
+/// Every result file of a directory, in order of their names; none where there is no such directory.
 ///
 /// # Errors
 /// When one cannot be read or is damaged.
 pub fn read_all(directory: &Path) -> Result<Vec<ResultFile>> {
-    if !directory.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = fs::read_dir(directory).at("read", directory)?;
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.at("read", directory)?,
+    };
     let mut paths = entries
         .map(|entry| Ok(entry.at("read", directory)?.path()))
         .collect::<Result<Vec<PathBuf>>>()?;

@@ -1,4 +1,5 @@
-//! The CPU executor against the burn module in f64: outputs and every gradient, on every instruction set here.
+//! The CPU executor against burn's operations in f64: outputs and all gradients, on every instruction set of this
+//! machine.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -150,8 +151,8 @@ fn compare(name: &str, network: &Network, shape: [usize; 4], seed: u64) {
     }
 }
 
-/// For deep networks: a rectifier whose input is within rounding of zero may open in one implementation and not in
-/// the other (as between burn's own f32 and f64), so most seeds must agree to 1e-4 and all roughly.
+/// For deep networks: a ReLU whose input is within rounding of zero may be active in one implementation and not in the
+/// other (as between burn's own f32 and f64), so most seeds must agree to 1e-4 and all roughly.
 fn compare_deep(name: &str, network: &Network, shape: [usize; 4]) {
     for isa in present() {
         let mut distances: Vec<f64> = (0..5)

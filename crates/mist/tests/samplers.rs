@@ -1,4 +1,4 @@
-//! The fused samplers against burn's operations: outputs and every gradient, threads, and what nobody asked for.
+//! The fused samplers against burn's operations: outputs and all gradients.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -108,12 +108,12 @@ impl Case {
         outcome(output, &self.images, patches, points)
     }
 
-    fn sample_back(&self, wanted: Wanted) -> Gradients {
+    fn sample_backward(&self, wanted: Wanted) -> Gradients {
         let (images, patches) = (&self.images, &self.patches);
         sampler::sample_backward(images, &self.keypoints, patches, &self.sizes, wanted).unwrap()
     }
 
-    fn paste_back(&self, wanted: Wanted) -> Gradients {
+    fn paste_backward(&self, wanted: Wanted) -> Gradients {
         let (images, patches) = (&self.images, &self.patches);
         sampler::paste_backward(patches, &self.keypoints, images, &self.sizes, wanted).unwrap()
     }
@@ -160,7 +160,7 @@ fn compare(name: &str, expected: &[Vec<f32>; 3], actual: &[Vec<f32>; 3]) {
 }
 
 #[test]
-fn both_ways_of_sampling_agree() {
+fn fused_sampling_agrees_with_burn_operations() {
     for seed in 0..150 {
         let case = Case::random(seed);
         let [expected, actual] = [false, true].map(|fused| case.sample_by_tensors(fused));
@@ -169,7 +169,7 @@ fn both_ways_of_sampling_agree() {
 }
 
 #[test]
-fn both_ways_of_pasting_agree() {
+fn fused_pasting_agrees_with_burn_operations() {
     for seed in 0..150 {
         let case = Case::random(seed);
         let [expected, actual] = [false, true].map(|fused| case.paste_by_tensors(fused));
@@ -178,18 +178,18 @@ fn both_ways_of_pasting_agree() {
 }
 
 #[test]
-fn tensors_in_another_order_are_read_rightly() {
+fn transposed_tensors_are_read_correctly() {
     let case = Case::random(3);
     let [batch, channels, height, width] = case.image_dims();
-    let turned = leaf(&case.images, [batch, channels, width, height]).swap_dims(2, 3);
+    let transposed = leaf(&case.images, [batch, channels, width, height]).swap_dims(2, 3);
     let points = case.keypoint_leaf();
-    let copied = leaf(&host(turned.clone()), [batch, channels, height, width]);
-    let [a, b] = [turned, copied].map(|x| sample(x, points.clone(), case.geometry()).unwrap());
+    let copied = leaf(&host(transposed.clone()), [batch, channels, height, width]);
+    let [a, b] = [transposed, copied].map(|x| sample(x, points.clone(), case.geometry()).unwrap());
     assert_eq!(host(a), host(b));
 }
 
 #[test]
-fn a_tensor_without_a_graph_may_meet_one_with() {
+fn only_one_of_the_tensors_may_have_a_graph() {
     let case = Case::random(5);
     let images = leaf(&case.images, case.image_dims());
     let points = case.keypoint_leaf();
@@ -202,14 +202,15 @@ fn a_tensor_without_a_graph_may_meet_one_with() {
 }
 
 #[test]
-fn gradients_that_nobody_asks_for_are_not_computed() {
+fn unwanted_gradients_are_not_computed() {
     let case = Case::random(1);
-    let ways: [fn(&Case, Wanted) -> Gradients; 2] = [Case::sample_back, Case::paste_back];
-    for back in ways {
-        let all = back(&case, BOTH);
+    let operators: [fn(&Case, Wanted) -> Gradients; 2] =
+        [Case::sample_backward, Case::paste_backward];
+    for backward in operators {
+        let all = backward(&case, BOTH);
         assert!(all.source.is_some() && all.keypoints.is_some());
         for [source, keypoints] in [[false, false], [false, true], [true, false]] {
-            let some = back(&case, Wanted { source, keypoints });
+            let some = backward(&case, Wanted { source, keypoints });
             assert_eq!(some.source, all.source.clone().filter(|_| source));
             assert_eq!(some.keypoints, all.keypoints.clone().filter(|_| keypoints));
         }
@@ -234,8 +235,8 @@ fn threads_change_no_bit() {
             (
                 sampler::sample(&case.images, &case.keypoints, &sizes).unwrap(),
                 sampler::paste(&case.patches, &case.keypoints, &sizes).unwrap(),
-                case.sample_back(BOTH),
-                case.paste_back(BOTH),
+                case.sample_backward(BOTH),
+                case.paste_backward(BOTH),
             )
         })
     };
@@ -244,7 +245,7 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn sizes_of_nothing_give_nothing_or_black() {
+fn empty_sizes_give_empty_or_black_outputs() {
     let full = Case::random(1).sizes;
     let without: [fn(&mut Sizes); 6] = [
         |sizes| sizes.batch = 0,
@@ -263,7 +264,7 @@ fn sizes_of_nothing_give_nothing_or_black() {
         assert_eq!(patches.len(), case.patches.len());
         assert_eq!(images.len(), case.images.len());
         assert!(patches.iter().chain(&images).all(|&value| value == 0.0));
-        let back = [case.sample_back(BOTH), case.paste_back(BOTH)];
+        let back = [case.sample_backward(BOTH), case.paste_backward(BOTH)];
         let gradients = back.map(|found| [found.source.unwrap(), found.keypoints.unwrap()]);
         let mut gradients = gradients.as_flattened().iter().flatten();
         assert!(gradients.all(|&value| value == 0.0));
@@ -281,7 +282,7 @@ fn extreme_keypoints_are_safe() {
             let (points, sizes) = (&case.keypoints, &case.sizes);
             let patches = sampler::sample(&case.images, points, sizes).unwrap();
             let images = sampler::paste(&case.patches, points, sizes).unwrap();
-            let back = case.sample_back(BOTH);
+            let back = case.sample_backward(BOTH);
             let gradients = back.source.into_iter().chain(back.keypoints).flatten();
             let finite = patches.into_iter().chain(images).chain(gradients);
             assert!(finite.into_iter().all(f32::is_finite), "{place_px} {scale}");

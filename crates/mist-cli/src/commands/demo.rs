@@ -9,7 +9,7 @@ use mist_lab::recipe::Recipe;
 use mist_lab::training::{TrainOptions, create_run, train};
 
 use crate::cli::Demo;
-use crate::console::Console;
+use crate::console::{Console, percent};
 use crate::signals::Signals;
 use crate::stdout;
 
@@ -47,12 +47,11 @@ pub fn run(command: &Demo, console: &mut Console) -> Result<()> {
         console,
     )?;
     let metrics = evaluated.evaluation.metrics;
-    let percent = |name: &str| metrics.get(name).unwrap_or_default() * 100.0;
     console.line(format_args!(
-        "on {} held-out scenes: {:.1} % found (IoU 50 %), {:.1} % found and read",
+        "on {} held-out scenes: {} found (IoU 50 %), {} found and read",
         command.count,
-        percent("iou50"),
-        percent("both")
+        percent(metrics.get("iou50")),
+        percent(metrics.get("both"))
     ));
     stdout::write(&format!("{}\n", sheet.display()))
 }

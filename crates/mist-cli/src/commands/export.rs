@@ -2,7 +2,7 @@
 
 use mist::device::Compute;
 use mist_lab::Result;
-use mist_lab::models::{self, Choice};
+use mist_lab::models::{self, Choice, IfExists};
 
 use crate::cli::Export;
 use crate::stdout;
@@ -14,6 +14,10 @@ pub fn run(command: &Export) -> Result<()> {
         false => Choice::Best,
     };
     let loaded = models::load(&command.run, choice, &Compute::Cpu.device()?)?;
-    models::save(&command.out, &loaded)?;
+    let if_exists = match command.overwrite {
+        true => IfExists::Overwrite,
+        false => IfExists::Refuse,
+    };
+    models::save(&command.out, &loaded, if_exists)?;
     stdout::write(&format!("{}\n", command.out.display()))
 }

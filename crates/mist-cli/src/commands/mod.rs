@@ -7,6 +7,7 @@ mod demo;
 mod detect;
 mod eval;
 mod export;
+mod recipe;
 mod report;
 mod reproduce;
 mod train;
@@ -23,6 +24,7 @@ pub fn run(arguments: Cli) -> Result<()> {
     match arguments.command {
         Command::Demo(command) => demo::run(&command, console),
         Command::Data(command) => data::run(command, console),
+        Command::Recipe(command) => recipe::run(&command),
         Command::Bench(command) => bench::run(&command, console),
         Command::Train(command) => train::run(&command, console),
         Command::Detect(command) => detect::run(&command, console),

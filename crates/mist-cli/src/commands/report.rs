@@ -9,11 +9,12 @@ use crate::stdout;
 
 /// Writes the page and prints its path.
 pub fn run(command: &Report, console: &mut Console) -> Result<()> {
-    let path = report::write(&ReportOptions {
+    let options = ReportOptions {
         run: command.run.clone(),
         out: command.out.clone(),
         data: command.place.data.clone(),
-    })?;
+    };
+    let path = report::write(&options, console)?;
     console.line("open it in a browser; it needs nothing else");
     stdout::write(&format!("{}\n", path.display()))
 }

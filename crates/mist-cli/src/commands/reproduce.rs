@@ -1,7 +1,7 @@
 //! `mist reproduce`: the paper's tables and figures, ours beside its.
 
-use mist_lab::Result;
 use mist_lab::reproduce::{ReproduceOptions, run_missing, tables, write_figures};
+use mist_lab::{Error, Result};
 
 use crate::cli::Reproduce;
 use crate::console::Console;
@@ -11,6 +11,12 @@ use crate::stdout;
 /// Runs what is missing, then writes figures and prints tables.
 pub fn run(command: &Reproduce, console: &mut Console) -> Result<()> {
     let work = command.work;
+    if command.recorded && !command.results.is_dir() {
+        return Err(Error::Usage(format!(
+            "{} is no directory, so that nothing is recorded there",
+            command.results.display()
+        )));
+    }
     if !command.recorded {
         command.precision.select()?;
         let signals = Signals::listen()?;

@@ -1,4 +1,4 @@
-//! A block of samples on its way through the program.
+//! The forward pass of one block of samples.
 
 use super::convolution::Pass;
 use super::program::{Action, Program, Step, ValueId};
@@ -22,7 +22,7 @@ pub(super) struct Context<'a> {
     pub pool: &'a Pool,
 }
 
-/// The maps of a block; what is kept for the way back stays, the rest returns to the pool.
+/// The maps of a block; those that the backward pass needs are kept, the others return to the pool.
 pub(super) struct Block {
     pub samples: usize,
     pub values: Vec<Option<Buffer>>,
@@ -47,13 +47,13 @@ impl Block {
 pub(super) enum Keep {
     /// Only the output.
     Output,
-    /// The convolutions' results too: the rest is cheap to compute again.
+    /// The outputs of convolutions too: the rest is cheap to compute again.
     Convolutions,
 }
 
 impl Context<'_> {
     pub(super) fn len(&self, value: ValueId, samples: usize) -> usize {
-        self.program.values[value].side.len() * samples
+        self.program.values[value].size.len() * samples
     }
 
     /// Runs all steps on a block whose first map is filled in.
@@ -78,7 +78,7 @@ impl Context<'_> {
         self.pool.give(scratch);
     }
 
-    /// Computes again what [`Keep::Convolutions`] let go.
+    /// Computes again what [`Keep::Convolutions`] did not keep.
     pub fn restore(&self, block: &mut Block) {
         let mut scratch = self.scratch();
         for step in &self.program.steps {
@@ -95,7 +95,7 @@ impl Context<'_> {
         self.pool.take(length.unwrap_or(0))
     }
 
-    /// A value as a convolution reads it: a deferred norm is its source and what to do on load.
+    /// A value as a convolution reads it; for a deferred norm, its source and the norm to apply on load.
     pub(super) fn source<'a>(
         &self,
         block: &'a Block,
@@ -131,11 +131,11 @@ impl Context<'_> {
     }
 
     pub(super) fn crop(&self, value: ValueId, frame: usize) -> Crop {
-        let side = self.program.values[value].side;
+        let size = self.program.values[value].size;
         Crop {
-            height: side.height,
-            width: side.width,
-            channels: side.channels,
+            height: size.height,
+            width: size.width,
+            channels: size.channels,
             frame,
         }
     }
@@ -143,7 +143,7 @@ impl Context<'_> {
     fn step(&self, block: &mut Block, step: Step, scratch: &mut Buffer) {
         let samples = block.samples;
         if let Action::Normalise { layer, moments, .. } = step.action {
-            self.find_moments(block, step.src, layer, moments);
+            self.compute_moments(block, step.src, layer, moments);
             if self.program.deferred[step.dst] {
                 return;
             }
@@ -184,8 +184,8 @@ impl Context<'_> {
                     relu,
                 };
                 // SAFETY: the executor has checked the instruction set. The kernel slices its rows with checks; their
-                // channels are `out.side.channels`.
-                unsafe { self.isa.launch(out.side.channels, kernel) };
+                // channels are `out.size.channels`.
+                unsafe { self.isa.launch(out.size.channels, kernel) };
             }
             Action::AddRelu { skip } => {
                 let kernel = AddRelu {
@@ -196,7 +196,7 @@ impl Context<'_> {
                     dst: to,
                 };
                 // SAFETY: as for `ApplyNorm`.
-                unsafe { self.isa.launch(out.side.channels, kernel) };
+                unsafe { self.isa.launch(out.size.channels, kernel) };
             }
             Action::Relu => {
                 for (to, value) in to.iter_mut().zip(src) {
@@ -205,26 +205,26 @@ impl Context<'_> {
             }
             Action::MaxPool => {
                 let kernel = MaxPool {
-                    src_side: from.side,
-                    dst_side: out.side,
+                    src_size: from.size,
+                    dst_size: out.size,
                     samples,
                     src: &src[..self.len(step.src, samples)],
                     dst: to,
                 };
-                // SAFETY: the executor has checked the instruction set. Both slices hold `samples` maps of their sides,
+                // SAFETY: the executor has checked the instruction set. Both slices hold `samples` maps of their sizes,
                 // which `Layer::output_shape` relates and which share their channels.
-                unsafe { self.isa.launch(out.side.channels, kernel) };
+                unsafe { self.isa.launch(out.size.channels, kernel) };
             }
-            Action::Mean => super::pixelwise::mean(src, to, out.side.channels),
+            Action::Mean => super::pixelwise::mean(src, to, out.size.channels),
             Action::Sigmoid => super::pixelwise::sigmoid(src, to, out),
             Action::Softmax => super::pixelwise::softmax(src, to, out),
-            Action::ReflectPad { px } => super::pixelwise::reflect_pad(src, to, from.side, px),
+            Action::ReflectPad { px } => super::pixelwise::reflect_pad(src, to, from.size, px),
         }
         block.values[step.dst] = Some(dst);
     }
 
-    /// Fills in the moments of a norm step, unless they are known, and its affine form.
-    fn find_moments(&self, block: &mut Block, src: ValueId, layer: usize, moments: usize) {
+    /// Computes the moments of a norm step and its affine form, unless they are known.
+    fn compute_moments(&self, block: &mut Block, src: ValueId, layer: usize, moments: usize) {
         let samples = block.samples;
         if block.moments[moments].len() == samples {
             return;
@@ -238,7 +238,7 @@ impl Context<'_> {
             moments: &mut found,
         };
         // SAFETY: the executor has checked the instruction set. The kernel slices samples and rows with checks.
-        unsafe { self.isa.launch(value.side.channels, kernel) };
+        unsafe { self.isa.launch(value.size.channels, kernel) };
         let (scale, shift) = self.norm_parameters(layer);
         affine_form(&found, scale, shift, &mut block.affine[moments]);
         block.moments[moments] = found;

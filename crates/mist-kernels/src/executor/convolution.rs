@@ -1,4 +1,4 @@
-//! One convolution: its plans, its weights in the order of the kernels, its gradients.
+//! One convolution: its method, its weights in the order of the kernels, its gradients.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::kernels::direct::DirectConvolution;
 use crate::kernels::elementwise::ChannelSums;
 use crate::kernels::on_load::OnLoad;
 use crate::kernels::outer::WeightGradient;
-use crate::kernels::run::{RunPlan, Side};
+use crate::kernels::run::{MapSize, RunPlan};
 use crate::kernels::winograd::{
     PLACES, Tiling, WinogradConvolution, WinogradWeightGradient, transform_weight_gradient,
     transform_weights,
@@ -17,7 +17,7 @@ use crate::network::Padding;
 use crate::simd::Isa;
 use crate::tiles::TileUnit;
 
-/// How the outputs are reached.
+/// How the convolution is computed.
 enum Method {
     /// Forward and gradient plan.
     Direct { forward: RunPlan, backward: RunPlan },
@@ -53,7 +53,7 @@ impl Method {
     }
 }
 
-/// Maps from this size on are worth transforming.
+/// Smallest side of an output for which Winograd pays off.
 const WINOGRAD_MIN_SIDE: usize = 4;
 
 impl ConvolutionLayer {
@@ -70,19 +70,19 @@ impl ConvolutionLayer {
             _ => 0,
         };
         let back_frame = kernel - 1 - frame;
-        let smallest = dst.side.height.min(dst.side.width);
+        let smallest = dst.size.height.min(dst.size.width);
         let method = if let Some(unit) = tiles {
             Method::Tiled(TiledLayer::new(unit, [src, dst], kernel, frame))
         } else if kernel == 3 && smallest >= WINOGRAD_MIN_SIDE {
             let tiling = |src, dst, frame| Tiling { src, dst, frame };
             Method::Winograd {
-                forward: tiling(src.side, dst.side, frame),
-                backward: tiling(dst.side, src.side, back_frame),
+                forward: tiling(src.size, dst.size, frame),
+                backward: tiling(dst.size, src.size, back_frame),
             }
         } else {
             Method::Direct {
-                forward: RunPlan::convolution(src.side, dst.side, kernel, frame, false),
-                backward: RunPlan::convolution(dst.side, src.side, kernel, back_frame, true),
+                forward: RunPlan::convolution(src.size, dst.size, kernel, frame, false),
+                backward: RunPlan::convolution(dst.size, src.size, kernel, back_frame, true),
             }
         };
         Self {
@@ -102,8 +102,8 @@ impl ConvolutionLayer {
         let method = match tiles {
             Some(unit) => Method::Tiled(TiledLayer::up(unit, [src, dst])),
             None => Method::Direct {
-                forward: RunPlan::up_convolution(src.side, dst.side),
-                backward: RunPlan::up_convolution_gradient(dst.side, src.side),
+                forward: RunPlan::up_convolution(src.size, dst.size),
+                backward: RunPlan::up_convolution_gradient(dst.size, src.size),
             },
         };
         Self {
@@ -125,11 +125,11 @@ impl ConvolutionLayer {
 
     /// Values of the packed forward weights, bias included.
     pub fn forward_len(&self) -> usize {
-        self.weights_len() + self.dst.side.channels
+        self.weights_len() + self.dst.size.channels
     }
 
     fn weights_len(&self) -> usize {
-        let slab_len = self.src.channels * self.dst.side.channels;
+        let slab_len = self.src.channels * self.dst.size.channels;
         match &self.method {
             Method::Direct { .. } => self.slabs * slab_len,
             Method::Winograd { .. } => PLACES * slab_len,
@@ -139,7 +139,7 @@ impl ConvolutionLayer {
 
     /// Values of the packed weights for gradients of the input.
     pub fn backward_len(&self) -> usize {
-        let slab_len = self.dst.channels * self.src.side.channels;
+        let slab_len = self.dst.channels * self.src.size.channels;
         match &self.method {
             Method::Direct { .. } => self.slabs * slab_len,
             Method::Winograd { .. } => PLACES * slab_len,
@@ -171,7 +171,7 @@ impl ConvolutionLayer {
             return;
         }
         let [input_step, output_step] = self.strides();
-        let sizes = [self.src.channels, self.dst.side.channels];
+        let sizes = [self.src.channels, self.dst.size.channels];
         self.pack(weights, sizes, false, |slab, input, line| {
             let first = &parameters[self.weight_offset + input * input_step + slab..];
             for (output, value) in line[..self.dst.channels].iter_mut().enumerate() {
@@ -187,7 +187,7 @@ impl ConvolutionLayer {
             return;
         }
         let [input_step, output_step] = self.strides();
-        let sizes = [self.dst.channels, self.src.side.channels];
+        let sizes = [self.dst.channels, self.src.size.channels];
         self.pack(packed, sizes, true, |slab, output, line| {
             let first = &parameters[self.weight_offset + output * output_step + slab..];
             for (input, value) in line[..self.src.channels].iter_mut().enumerate() {
@@ -243,7 +243,7 @@ impl ConvolutionLayer {
     }
 
     fn unpack_slabs(&self, slabs: &[f32], gradients: &mut [f32]) {
-        let columns = self.dst.side.channels;
+        let columns = self.dst.size.channels;
         let [input_step, output_step] = self.strides();
         for (slab, rest) in slabs.chunks_exact(self.src.channels * columns).enumerate() {
             for (input, line) in rest.chunks_exact(columns).enumerate() {
@@ -258,17 +258,17 @@ impl ConvolutionLayer {
     /// Runs the convolution over a block of samples.
     pub fn forward(&self, isa: Isa, pass: Pass<'_>, packed: &[f32], relu: bool) {
         let (weights, bias) = packed[..self.forward_len()].split_at(self.weights_len());
-        let pass = pass.between(self.src.side, self.dst.side, self.scratch_len());
-        let channels = self.dst.side.channels;
+        let pass = pass.between(self.src.size, self.dst.size, self.scratch_len());
+        let channels = self.dst.size.channels;
         match &self.method {
             Method::Direct { forward, .. } => {
                 let kernel = DirectConvolution {
                     plan: forward,
                     samples: pass.samples,
                     src: pass.from,
-                    src_sample: self.src.side.len(),
+                    src_sample: self.src.size.len(),
                     dst: pass.to,
-                    dst_sample: self.dst.side.len(),
+                    dst_sample: self.dst.size.len(),
                     weights,
                     in_channels: self.src.channels,
                     out_channels: channels,
@@ -277,7 +277,7 @@ impl ConvolutionLayer {
                     accumulate: false,
                 };
                 // SAFETY: the executor has checked the instruction set. Maps, weights and bias were sliced to the lengths
-                // that the plan, made for these sides, asks for.
+                // that the plan, made for these sizes, requires.
                 unsafe { isa.launch(channels, kernel) };
             }
             Method::Winograd { forward, .. } => {
@@ -294,8 +294,8 @@ impl ConvolutionLayer {
                     accumulate: false,
                     scratch: pass.scratch,
                 };
-                // SAFETY: as for `Direct`, with a tiling of these sides and its scratch.
-                unsafe { isa.launch(channels | self.src.side.channels, kernel) };
+                // SAFETY: as for `Direct`, with a tiling of these sizes and its scratch.
+                unsafe { isa.launch(channels | self.src.size.channels, kernel) };
             }
             Method::Tiled(layer) => {
                 layer.convolve(isa, Direction::Forward { bias, relu }, pass, weights);
@@ -306,17 +306,17 @@ impl ConvolutionLayer {
     /// Gradient of the input from that of the output; adds to what is there if `accumulate`.
     pub fn backward(&self, isa: Isa, pass: Pass<'_>, packed: &[f32], accumulate: bool) {
         let weights = &packed[..self.backward_len()];
-        let pass = pass.between(self.dst.side, self.src.side, self.scratch_len());
-        let channels = self.src.side.channels;
+        let pass = pass.between(self.dst.size, self.src.size, self.scratch_len());
+        let channels = self.src.size.channels;
         match &self.method {
             Method::Direct { backward, .. } => {
                 let kernel = DirectConvolution {
                     plan: backward,
                     samples: pass.samples,
                     src: pass.from,
-                    src_sample: self.dst.side.len(),
+                    src_sample: self.dst.size.len(),
                     dst: pass.to,
-                    dst_sample: self.src.side.len(),
+                    dst_sample: self.src.size.len(),
                     weights,
                     in_channels: self.dst.channels,
                     out_channels: channels,
@@ -324,7 +324,7 @@ impl ConvolutionLayer {
                     relu: false,
                     accumulate,
                 };
-                // SAFETY: as in `forward`, with the sides exchanged.
+                // SAFETY: as in `forward`, with the sizes exchanged.
                 unsafe { isa.launch(channels, kernel) };
             }
             Method::Winograd { backward, .. } => {
@@ -341,8 +341,8 @@ impl ConvolutionLayer {
                     accumulate,
                     scratch: pass.scratch,
                 };
-                // SAFETY: as in `forward`, with the sides exchanged.
-                unsafe { isa.launch(channels | self.dst.side.channels, kernel) };
+                // SAFETY: as in `forward`, with the sizes exchanged.
+                unsafe { isa.launch(channels | self.dst.size.channels, kernel) };
             }
             Method::Tiled(layer) => {
                 layer.convolve(isa, Direction::Backward { accumulate }, pass, weights);
@@ -361,9 +361,9 @@ impl ConvolutionLayer {
         scratch: &mut [f32],
     ) {
         let (weights, bias) = packed[..self.forward_len()].split_at_mut(self.weights_len());
-        let channels = self.dst.side.channels;
-        let src = &src[..samples * self.src.side.len()];
-        let gradient = &gradient[..samples * self.dst.side.len()];
+        let channels = self.dst.size.channels;
+        let src = &src[..samples * self.src.size.len()];
+        let gradient = &gradient[..samples * self.dst.size.len()];
         let scratch = &mut scratch[..self.scratch_len()];
         match &self.method {
             Method::Direct { forward, .. } => {
@@ -371,14 +371,14 @@ impl ConvolutionLayer {
                     plan: forward,
                     samples,
                     src,
-                    src_sample: self.src.side.len(),
+                    src_sample: self.src.size.len(),
                     gradient,
-                    gradient_sample: self.dst.side.len(),
+                    gradient_sample: self.dst.size.len(),
                     weights,
                     in_channels: self.src.channels,
                     out_channels: channels,
                 };
-                // SAFETY: as in `forward`; the gradient has the output's side.
+                // SAFETY: as in `forward`; the gradient has the size of the output.
                 unsafe { isa.launch(channels, kernel) };
             }
             Method::Winograd { forward, .. } => {
@@ -392,8 +392,8 @@ impl ConvolutionLayer {
                     in_channels: self.src.channels,
                     scratch,
                 };
-                // SAFETY: as in `forward`; the gradient has the output's side.
-                unsafe { isa.launch(channels | self.src.side.channels, kernel) };
+                // SAFETY: as in `forward`; the gradient has the size of the output.
+                unsafe { isa.launch(channels | self.src.size.channels, kernel) };
             }
             Method::Tiled(layer) => {
                 let source = (src, on_load);
@@ -421,8 +421,8 @@ pub(super) struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// The same between maps of two sides, each slice as long as it should be.
-    fn between(self, from: Side, to: Side, scratch_len: usize) -> Self {
+    /// The same between maps of two sizes, each slice as long as it should be.
+    fn between(self, from: MapSize, to: MapSize, scratch_len: usize) -> Self {
         Self {
             from: &self.from[..self.samples * from.len()],
             to: &mut self.to[..self.samples * to.len()],

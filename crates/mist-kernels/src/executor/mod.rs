@@ -1,8 +1,10 @@
-//! Runs networks on the CPU, forward and back, block of samples by block of samples.
+//! Runs networks on the CPU, forward and backward.
 //!
-//! A block goes through all layers before the next one starts, so that its maps stay in cache. Blocks run in parallel;
-//! parameter gradients are summed in a fixed order, so that results do not depend on the number of threads.
+//! A batch is split into blocks of samples. A block passes all layers at once, so that its maps stay in cache, and blocks
+//! run in parallel. Parameter gradients are summed in a fixed order, so that results do not depend on the number of
+//! threads.
 
+mod backward;
 mod block;
 mod convolution;
 mod pixelwise;
@@ -10,7 +12,6 @@ mod program;
 mod stem;
 mod store;
 mod tiled;
-mod way_back;
 mod weights;
 
 pub use stem::InputStatistics;
@@ -29,15 +30,15 @@ use crate::network::{Network, NetworkError, Shape};
 use crate::simd::{Isa, IsaError, Precision};
 use crate::tiles::TileUnit;
 
-/// Gradients of parameters are gathered in this many parts, whatever the number of threads.
+/// Parts in which gradients of parameters are summed, whatever the number of threads.
 const GRADIENT_PARTS: usize = 4;
 /// Values that one thread adds up at a time.
 const SUM_CHUNK: usize = 16 * 1024;
-/// Values of a block's largest map.
+/// Values that a block's largest map should have.
 const BLOCK_VALUES: usize = 128 * 1024;
 const MAX_BLOCK_SAMPLES: usize = 16;
 
-/// What [`Executor`] refuses.
+/// Errors of an [`Executor`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExecutorError {
     /// The network cannot read this size.
@@ -70,16 +71,16 @@ pub struct Wanted {
     pub parameters: bool,
 }
 
-/// What [`Executor::backward`] found.
+/// Gradients of a network; `None` where not wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Gradients {
-    /// Of the input, as the input lies.
+    /// Of the input, `[batch, channels, height, width]`.
     pub input: Option<Vec<f32>>,
-    /// Of the flat parameters.
+    /// Of the parameters, `[parameter_count]`.
     pub parameters: Option<Vec<f32>>,
 }
 
-/// A network made ready for one input size and one instruction set.
+/// A network compiled for one input size and one instruction set.
 pub struct Executor {
     network: Network,
     input: Shape,
@@ -91,7 +92,7 @@ pub struct Executor {
     pool: Arc<Pool>,
 }
 
-/// What the way back needs of a way forward.
+/// What a forward pass records for its backward pass.
 pub struct Tape {
     images: Vec<f32>,
     moments: Option<ChannelMoments>,
@@ -111,7 +112,7 @@ impl Drop for Tape {
 }
 
 impl Executor {
-    /// Prepares a network for samples of one shape.
+    /// Compiles a network for samples of shape `input`.
     ///
     /// # Errors
     /// When the network cannot read them or this machine lacks the instruction set.
@@ -125,7 +126,7 @@ impl Executor {
         Self::compile(network, input, isa, precision.tiles(isa))
     }
 
-    /// Runs AMX instructions without asking whether they are there.
+    /// Compiles for AMX without a check that the processor has it.
     ///
     /// # Errors
     /// As [`Executor::new`].
@@ -168,7 +169,12 @@ impl Executor {
         self.output
     }
 
-    /// Runs the network on `[batch][channel][row][column]` and returns the same order.
+    /// Runs the network.
+    ///
+    /// # Shapes
+    /// - `parameters`: `[parameter_count]`
+    /// - `images`: `[batch, channels, height, width]`, row-major
+    /// - output: `[batch, out_channels, out_height, out_width]`
     ///
     /// # Errors
     /// When a slice has the wrong length.
@@ -181,7 +187,7 @@ impl Executor {
         Ok(self.run(parameters, images, statistics, Keep::Output)?.0)
     }
 
-    /// As [`Executor::forward`], keeping what [`Executor::backward`] needs.
+    /// As [`Executor::forward`], and records what [`Executor::backward`] needs.
     ///
     /// # Errors
     /// As [`Executor::forward`].
@@ -236,7 +242,11 @@ impl Executor {
         Ok((outputs, tape))
     }
 
-    /// Carries the gradient of the outputs back.
+    /// Gradients of the input and the parameters from that of the outputs.
+    ///
+    /// # Shapes
+    /// - `parameters`: `[parameter_count]`, those of the forward pass
+    /// - `output_gradients`: `[batch, out_channels, out_height, out_width]`, row-major
     ///
     /// # Errors
     /// When a slice has the wrong length or another executor recorded the tape.
@@ -266,7 +276,7 @@ impl Executor {
         let weights = self
             .layout
             .pack_backward(&self.program, parameters, &self.pool);
-        let stem_len = self.program.values[0].side.len();
+        let stem_len = self.program.values[0].size.len();
         let wants_stem = wanted.input || (wanted.parameters && tape.moments.is_some());
         let mut stem_gradients = vec![0.0; if wants_stem { batch * stem_len } else { 0 }];
         let mut jobs = self.jobs(
@@ -320,7 +330,7 @@ impl Executor {
         })
     }
 
-    /// Adds the parts up in their order, so that the sum does not depend on who computed them.
+    /// Adds the parts up in their order, so that the sum does not depend on the threads.
     fn sum_parts(&self, parts: Vec<Option<Buffer>>, gradients: &mut [f32]) {
         let mut parts = parts.into_iter().flatten();
         let Some(mut total) = parts.next() else {
@@ -353,7 +363,7 @@ impl Executor {
         stem_gradients: &'a mut [f32],
         wants_stem: bool,
     ) -> Vec<Job<'a>> {
-        let stem_len = self.program.values[0].side.len();
+        let stem_len = self.program.values[0].size.len();
         let mut stem_gradients = stem_gradients;
         let mut output_gradients = output_gradients;
         let mut jobs = Vec::with_capacity(blocks.len());
@@ -389,7 +399,7 @@ impl Executor {
 
     fn start(&self, images: &[f32], parameters: &[f32], moments: Option<&ChannelMoments>) -> Block {
         let samples = images.len() / self.input.len();
-        let stem_len = self.program.values[0].side.len();
+        let stem_len = self.program.values[0].size.len();
         let mut first = self.pool.take(samples * stem_len);
         for (image, to) in images
             .chunks_exact(self.input.len())
@@ -410,30 +420,30 @@ impl Executor {
     }
 
     fn read_output(&self, block: &Block, outputs: &mut [f32]) {
-        let side = self.program.values[self.program.output()].side;
+        let size = self.program.values[self.program.output()].size;
         let Some(map) = &block.values[self.program.output()] else {
             return;
         };
-        let area = side.height * side.width;
+        let area = size.height * size.width;
         for (sample, output) in outputs.chunks_exact_mut(self.output.len()).enumerate() {
             for (channel, output) in output.chunks_exact_mut(area).enumerate() {
                 for (pixel, output) in output.iter_mut().enumerate() {
-                    *output = map[sample * side.len() + pixel * side.channels + channel];
+                    *output = map[sample * size.len() + pixel * size.channels + channel];
                 }
             }
         }
     }
 
     fn write_output_gradient(&self, gradients: &[f32]) -> Buffer {
-        let side = self.program.values[self.program.output()].side;
+        let size = self.program.values[self.program.output()].size;
         let samples = gradients.len() / self.output.len();
-        let area = side.height * side.width;
-        let mut map = self.pool.take(samples * side.len());
+        let area = size.height * size.width;
+        let mut map = self.pool.take(samples * size.len());
         map.fill(0.0);
         for (sample, gradient) in gradients.chunks_exact(self.output.len()).enumerate() {
             for (channel, gradient) in gradient.chunks_exact(area).enumerate() {
                 for (pixel, gradient) in gradient.iter().enumerate() {
-                    map[sample * side.len() + pixel * side.channels + channel] = *gradient;
+                    map[sample * size.len() + pixel * size.channels + channel] = *gradient;
                 }
             }
         }

@@ -1,8 +1,8 @@
-//! Steps that are too small a share of any network to be worth vectors.
+//! Steps that take too small a share of any network's time to be vectorised.
 
 use super::program::Value;
 use super::stem::mirrored;
-use crate::kernels::run::Side;
+use crate::kernels::run::MapSize;
 
 /// Mean over the pixels of each sample.
 pub(super) fn mean(src: &[f32], dst: &mut [f32], channels: usize) {
@@ -25,7 +25,7 @@ pub(super) fn mean(src: &[f32], dst: &mut [f32], channels: usize) {
     }
 }
 
-/// The way back of [`mean`].
+/// The gradient of [`mean`].
 pub(super) fn mean_gradient(gradient: &[f32], to: &mut [f32], channels: usize) {
     let samples = gradient.len() / channels;
     let sample_len = to.len() / samples;
@@ -44,7 +44,7 @@ pub(super) fn mean_gradient(gradient: &[f32], to: &mut [f32], channels: usize) {
 
 /// Logistic function; padded channels stay zero.
 pub(super) fn sigmoid(src: &[f32], dst: &mut [f32], value: Value) {
-    let step = value.side.channels;
+    let step = value.size.channels;
     for (from, to) in src.chunks_exact(step).zip(dst.chunks_exact_mut(step)) {
         to.fill(0.0);
         for (to, value) in to[..value.channels].iter_mut().zip(from) {
@@ -53,7 +53,7 @@ pub(super) fn sigmoid(src: &[f32], dst: &mut [f32], value: Value) {
     }
 }
 
-/// The way back of [`sigmoid`], in place, from its output.
+/// The gradient of [`sigmoid`], in place, from its output.
 pub(super) fn sigmoid_gradient(output: &[f32], gradient: &mut [f32]) {
     for (gradient, y) in gradient.iter_mut().zip(output) {
         *gradient *= y * (1.0 - y);
@@ -62,7 +62,7 @@ pub(super) fn sigmoid_gradient(output: &[f32], gradient: &mut [f32]) {
 
 /// Softmax over the channels of each pixel; padded channels stay zero.
 pub(super) fn softmax(src: &[f32], dst: &mut [f32], value: Value) {
-    let (step, channels) = (value.side.channels, value.channels);
+    let (step, channels) = (value.size.channels, value.channels);
     for (from, to) in src.chunks_exact(step).zip(dst.chunks_exact_mut(step)) {
         let largest = from[..channels]
             .iter()
@@ -80,9 +80,9 @@ pub(super) fn softmax(src: &[f32], dst: &mut [f32], value: Value) {
     }
 }
 
-/// The way back of [`softmax`], in place, from its output.
+/// The gradient of [`softmax`], in place, from its output.
 pub(super) fn softmax_gradient(output: &[f32], gradient: &mut [f32], value: Value) {
-    let step = value.side.channels;
+    let step = value.size.channels;
     for (gradient, y) in gradient
         .chunks_exact_mut(step)
         .zip(output.chunks_exact(step))
@@ -95,33 +95,38 @@ pub(super) fn softmax_gradient(output: &[f32], gradient: &mut [f32], value: Valu
 }
 
 /// Mirrors `px` pixels at each side.
-pub(super) fn reflect_pad(src: &[f32], dst: &mut [f32], side: Side, px: usize) {
-    for_each_mirrored(side, px, src.len() / side.len(), |inner, outer| {
-        dst[outer..][..side.channels].copy_from_slice(&src[inner..][..side.channels]);
+pub(super) fn reflect_pad(src: &[f32], dst: &mut [f32], size: MapSize, px: usize) {
+    for_each_mirrored(size, px, src.len() / size.len(), |inner, outer| {
+        dst[outer..][..size.channels].copy_from_slice(&src[inner..][..size.channels]);
     });
 }
 
-/// The way back of [`reflect_pad`].
-pub(super) fn reflect_pad_gradient(gradient: &[f32], to: &mut [f32], side: Side, px: usize) {
+/// The gradient of [`reflect_pad`].
+pub(super) fn reflect_pad_gradient(gradient: &[f32], to: &mut [f32], size: MapSize, px: usize) {
     to.fill(0.0);
-    for_each_mirrored(side, px, to.len() / side.len(), |inner, outer| {
-        for channel in 0..side.channels {
+    for_each_mirrored(size, px, to.len() / size.len(), |inner, outer| {
+        for channel in 0..size.channels {
             to[inner + channel] += gradient[outer + channel];
         }
     });
 }
 
 /// Calls `visit(offset of the inner pixel, offset of the outer pixel)` for each outer pixel.
-fn for_each_mirrored(side: Side, px: usize, samples: usize, mut visit: impl FnMut(usize, usize)) {
-    let rows = mirrored(&(0..side.height).collect::<Vec<_>>(), px);
-    let columns = mirrored(&(0..side.width).collect::<Vec<_>>(), px);
+fn for_each_mirrored(
+    size: MapSize,
+    px: usize,
+    samples: usize,
+    mut visit: impl FnMut(usize, usize),
+) {
+    let rows = mirrored(&(0..size.height).collect::<Vec<_>>(), px);
+    let columns = mirrored(&(0..size.width).collect::<Vec<_>>(), px);
     let mut outer = 0;
     for sample in 0..samples {
         for row in &rows {
             for column in &columns {
-                let inner = (row * side.width + column) * side.channels;
-                visit(sample * side.len() + inner, outer);
-                outer += side.channels;
+                let inner = (row * size.width + column) * size.channels;
+                visit(sample * size.len() + inner, outer);
+                outer += size.channels;
             }
         }
     }

@@ -1,8 +1,8 @@
-//! A network turned into steps over maps, for one input size.
+//! A network compiled to steps over maps, for one input size.
 
 use super::convolution::ConvolutionLayer;
 use crate::kernels::padded;
-use crate::kernels::run::Side;
+use crate::kernels::run::MapSize;
 use crate::network::{Layer, Network, NetworkError, NormPlacement, Padding, ResidualBlock, Shape};
 use crate::tiles::TileUnit;
 
@@ -12,7 +12,7 @@ pub(super) type ValueId = usize;
 /// A map's size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value {
-    pub side: Side,
+    pub size: MapSize,
     /// Channels without padding.
     pub channels: usize,
 }
@@ -91,7 +91,7 @@ pub(super) struct Program {
     pub norm_steps: usize,
     /// The last step that reads each value.
     pub last_use: Vec<usize>,
-    /// Norms that are never written out: the convolution that reads them applies them on the way in.
+    /// Norms that are never written to memory: the convolution that reads them applies them on load.
     pub deferred: Vec<bool>,
 }
 
@@ -128,7 +128,7 @@ impl Program {
     pub fn largest(&self) -> usize {
         self.values
             .iter()
-            .map(|value| value.side.len())
+            .map(|value| value.size.len())
             .max()
             .unwrap_or(0)
     }
@@ -337,7 +337,7 @@ impl Builder {
 impl Value {
     pub fn new(shape: Shape) -> Self {
         Self {
-            side: Side {
+            size: MapSize {
                 height: shape.height_px,
                 width: shape.width_px,
                 channels: padded(shape.channels),
@@ -347,6 +347,6 @@ impl Value {
     }
 
     pub fn shape(self) -> Shape {
-        Shape::new(self.channels, self.side.height, self.side.width)
+        Shape::new(self.channels, self.size.height, self.size.width)
     }
 }

@@ -1,4 +1,4 @@
-//! What happens to the images before the first layer with weights: mirrored borders, batch norm, and the change from
+//! What happens to the images before the first layer with weights: reflection padding, batch norm, and the change from
 //! `[channel][row][column]` to `[row][column][channel]`.
 //!
 //! Batch norm ties the samples of a batch together, so it is done here for all of them at once.
@@ -8,12 +8,12 @@ use rayon::prelude::*;
 use crate::kernels::padded;
 use crate::network::{Layer, Network, Shape};
 
-/// Which statistics a batch norm on the input uses.
+/// Mean and variance for a batch norm on the input.
 #[derive(Clone, Copy, Debug)]
 pub enum InputStatistics<'a> {
-    /// Of the batch at hand.
+    /// Those of the batch.
     Batch,
-    /// Given ones, per channel.
+    /// Given, one value per input channel each.
     Given {
         /// Means.
         mean: &'a [f32],
@@ -26,13 +26,13 @@ pub enum InputStatistics<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct ChannelMoments {
     mean: Vec<f32>,
-    rate: Vec<f32>,
+    inv_std: Vec<f32>,
     of_batch: bool,
 }
 
 /// The leading layers without weights of their own, but for a batch norm.
 pub(super) struct Stem {
-    /// Layers it stands for.
+    /// Number of layers.
     pub layers: usize,
     input: Shape,
     /// Source row of each output row, and column of each column.
@@ -83,12 +83,12 @@ impl Stem {
             }
             InputStatistics::Given { mean, variance } => (mean.to_vec(), variance.to_vec(), false),
         };
-        let rate =
+        let inv_std =
             |variance: &f32| (1.0 / (f64::from(*variance) + Layer::NORM_EPSILON).sqrt()) as f32;
-        let rate = variance.iter().map(rate).collect();
+        let inv_std = variance.iter().map(inv_std).collect();
         Some(ChannelMoments {
             mean,
-            rate,
+            inv_std,
             of_batch,
         })
     }
@@ -142,7 +142,7 @@ impl Stem {
         for channel in 0..channels {
             let (factor, mean, shift) = match moments {
                 Some(moments) => (
-                    moments.rate[channel] * parameters[channel],
+                    moments.inv_std[channel] * parameters[channel],
                     moments.mean[channel],
                     parameters[channels + channel],
                 ),
@@ -159,8 +159,8 @@ impl Stem {
         }
     }
 
-    /// Gradients of the batch norm's scale and shift into `parameter_gradients`, where given, and those of all images,
-    /// where wanted, from the gradients of the stem's output.
+    /// From the gradient of the stem's output: writes those of the batch norm's scale and shift to
+    /// `parameter_gradients`, if given, and returns that of the images, if wanted.
     pub fn backward(
         &self,
         images: &[f32],
@@ -207,15 +207,15 @@ impl Stem {
         let batch = images.len() / self.input.len();
         let area = self.input.height_px * self.input.width_px;
         let mut found = ChannelGradient::default();
-        let (mut mean, mut rate, mut factor) = (0.0, 1.0, 1.0);
+        let (mut mean, mut inv_std, mut factor) = (0.0, 1.0, 1.0);
         let (mut mean_gradient, mut slope) = (0.0, 0.0);
         if let Some((moments, scale)) = norm {
-            (mean, rate) = (moments.mean[channel], moments.rate[channel]);
-            factor = scale * rate;
+            (mean, inv_std) = (moments.mean[channel], moments.inv_std[channel]);
+            factor = scale * inv_std;
             self.visit(batch, channel, |_, image, output| {
                 let g = f64::from(gradient[output]);
                 found.shift += g;
-                found.scale += g * f64::from((images[image] - mean) * rate);
+                found.scale += g * f64::from((images[image] - mean) * inv_std);
             });
             if moments.of_batch {
                 let count = (batch * self.rows.len() * self.columns.len()) as f64;
@@ -226,7 +226,7 @@ impl Stem {
         if wants_images {
             let mut maps = vec![0.0; batch * area];
             self.visit(batch, channel, |pixel, image, output| {
-                let normalised = (images[image] - mean) * rate;
+                let normalised = (images[image] - mean) * inv_std;
                 maps[pixel] += factor * (gradient[output] - mean_gradient - normalised * slope);
             });
             found.images = maps;

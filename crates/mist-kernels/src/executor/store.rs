@@ -1,11 +1,11 @@
-//! Buffers that are used again instead of being returned to the system: at tens of megabytes per map, fresh pages
-//! would cost more than the arithmetic.
+//! Buffers that are reused instead of being returned to the system: at tens of megabytes per map, fresh pages would cost
+//! more than the arithmetic.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::buffer::Buffer;
 
-/// Buffers that wait for their next use.
+/// Idle buffers.
 #[derive(Default)]
 pub(super) struct Pool {
     idle: Mutex<Vec<Buffer>>,

@@ -1,4 +1,4 @@
-//! A convolution on tiles: which products it is made of, and where its weights stand in them.
+//! A convolution on tiles: its matrix products and the layout of its weights in them.
 
 use super::convolution::Pass;
 use super::program::Value;
@@ -12,7 +12,7 @@ use crate::tiles::{TileUnit, launch_on};
 /// How the layer is seen as a convolution of stride 1.
 #[derive(Clone, Copy, Debug)]
 enum Form {
-    /// As it is.
+    /// A kernel of taps.
     Window,
     /// An up-convolution: one tap whose outputs are squares of pixels.
     Squares,
@@ -39,15 +39,15 @@ pub(super) struct TiledLayer {
     dst: Value,
     kernel: usize,
     frame: usize,
-    /// With residues: a rectifier should open as it does in f32.
+    /// With residues, so that a ReLU passes what it passes in f32.
     forward: Plane,
-    /// Without: gradients may be rounded, they open nothing.
+    /// Without residues: gradients are only rounded.
     backward: Plane,
 }
 
 impl TiledLayer {
     pub fn new(unit: TileUnit, values: [Value; 2], kernel: usize, frame: usize) -> Self {
-        let [from, to] = values.map(|value| value.side.height * value.side.width);
+        let [from, to] = values.map(|value| value.size.height * value.size.width);
         let form = match kernel > 1 && from * to <= WHOLE_PAIRS {
             true => Form::Whole,
             false => Form::Window,
@@ -74,7 +74,7 @@ impl TiledLayer {
             frame,
             residues: true,
         };
-        let (from, to) = (src.side, dst.side);
+        let (from, to) = (src.size, dst.size);
         let forward = match form {
             Form::Window => plane(Pixels::single(from), Pixels::single(to), kernel, frame),
             Form::Squares => plane(Pixels::single(from), Pixels::squares(to), 1, 0),
@@ -120,15 +120,15 @@ impl TiledLayer {
     /// The weights that join an input of the products with outputs, as runs over the layer's outputs.
     fn runs_over_outputs(&self, tap: usize, input: usize) -> Vec<Run> {
         let (pixel, input) = (
-            input / self.src.side.channels,
-            input % self.src.side.channels,
+            input / self.src.size.channels,
+            input % self.src.size.channels,
         );
         if input >= self.src.channels {
             return Vec::new();
         }
         let runs = (0..self.output_pixels()).filter_map(|output| {
             Some(Run {
-                first: output * self.dst.side.channels,
+                first: output * self.dst.size.channels,
                 weight: self.slab(tap, pixel, output)? + input * self.steps()[0],
             })
         });
@@ -138,15 +138,15 @@ impl TiledLayer {
     /// The weights that join an output of the products with inputs, as runs over the layer's inputs.
     fn runs_over_inputs(&self, tap: usize, output: usize) -> Vec<Run> {
         let (pixel, output) = (
-            output / self.dst.side.channels,
-            output % self.dst.side.channels,
+            output / self.dst.size.channels,
+            output % self.dst.size.channels,
         );
         if output >= self.dst.channels {
             return Vec::new();
         }
         let runs = (0..self.input_pixels()).filter_map(|input| {
             Some(Run {
-                first: input * self.src.side.channels,
+                first: input * self.src.size.channels,
                 weight: self.slab(tap, input, pixel)? + output * self.steps()[1],
             })
         });
@@ -155,11 +155,11 @@ impl TiledLayer {
 
     /// Pixels of the map in a pixel of the source, and in one of the outputs.
     fn input_pixels(&self) -> usize {
-        self.forward.src.channels() / self.src.side.channels
+        self.forward.src.channels() / self.src.size.channels
     }
 
     fn output_pixels(&self) -> usize {
-        self.forward.dst.channels() / self.dst.side.channels
+        self.forward.dst.channels() / self.dst.size.channels
     }
 
     /// The slab of the kernel that joins two pixels within pixels of the products.
@@ -177,7 +177,7 @@ impl TiledLayer {
             let distance = (source + self.frame).checked_sub(output)?;
             (distance < self.kernel).then_some(distance)
         };
-        let (from, to) = (self.src.side.width, self.dst.side.width);
+        let (from, to) = (self.src.size.width, self.dst.size.width);
         let row = along(source / from, output / to)?;
         let column = along(source % from, output % to)?;
         Some(row * self.kernel + column)
@@ -211,7 +211,7 @@ impl TiledLayer {
         });
     }
 
-    /// Adds the gradients that were gathered; a weight may stand at several places.
+    /// Adds the packed gradients to those of the weights; a weight may occur at several places.
     pub fn unpack(&self, packed: &[f32], gradients: &mut [f32]) {
         let (plane, step) = (self.forward, self.steps()[1]);
         for tap in 0..plane.kernel * plane.kernel {
@@ -240,12 +240,12 @@ impl TiledLayer {
             scratch,
         } = pass;
         // SAFETY: the executor has checked the instruction set and the tile unit, or the caller of its unchecked constructor
-        // has. The layer has sliced maps, weights and scratch to the lengths that the plane, made for them, asks for.
+        // has. The layer has sliced maps, weights and scratch to the lengths that the plane, made for them, requires.
         unsafe {
             launch_on!(
                 self.unit,
                 isa,
-                self.src.side.channels | self.dst.side.channels,
+                self.src.size.channels | self.dst.size.channels,
                 TileConvolution {
                     plane,
                     samples,
@@ -277,7 +277,7 @@ impl TiledLayer {
             launch_on!(
                 self.unit,
                 isa,
-                self.src.side.channels | self.dst.side.channels,
+                self.src.size.channels | self.dst.size.channels,
                 TileWeightGradient {
                     plane: self.forward,
                     samples,

@@ -1,4 +1,4 @@
-//! Parameters in the order of the kernels, and gradients on their way back.
+//! Parameters and their gradients in the order of the kernels.
 
 use rayon::prelude::*;
 
@@ -46,7 +46,7 @@ impl PackedLayout {
         }
     }
 
-    /// Weights, biases and norms for the way forward.
+    /// Weights, biases and norms for the forward pass.
     pub fn pack_forward(&self, program: &Program, parameters: &[f32], pool: &Pool) -> Buffer {
         let mut packed = pool.zeros(self.forward_len);
         let parts = split(&mut packed, &self.forward);
@@ -65,7 +65,7 @@ impl PackedLayout {
         packed
     }
 
-    /// Transposed weights for the way back.
+    /// Transposed weights for the backward pass.
     pub fn pack_backward(&self, program: &Program, parameters: &[f32], pool: &Pool) -> Buffer {
         let mut packed = pool.zeros(self.backward_len);
         let parts = split(&mut packed, &self.backward);
@@ -76,7 +76,7 @@ impl PackedLayout {
         packed
     }
 
-    /// Room for gradients in the order of the kernels.
+    /// Length of the gradients in the order of the kernels.
     pub fn gradient_len(&self) -> usize {
         self.forward_len
     }

@@ -1,8 +1,8 @@
-//! Passes over whole maps: rectifier, residual sum, sums per channel.
+//! Passes over whole maps: ReLU, residual sum, sums per channel.
 
 use crate::simd::{Kernel, Vector};
 
-/// How the skipped input of a residual sum lies around the branch: cropped by a frame.
+/// The skip connection of a residual block: its map is the branch's plus a frame that is cropped.
 #[derive(Clone, Copy)]
 pub(crate) struct Crop {
     pub height: usize,
@@ -110,7 +110,7 @@ impl Kernel for MaskPositive<'_> {
     }
 }
 
-/// Hands a branch-sized gradient to the skipped map's, inside its frame: adds with `accumulate`, else overwrites.
+/// Writes the gradient of a branch into that of the skipped map, inside its frame; adds if `accumulate`.
 pub(crate) struct AddToSkip<'a> {
     pub crop: Crop,
     pub samples: usize,

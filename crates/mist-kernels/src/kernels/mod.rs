@@ -1,4 +1,4 @@
-//! The loops, each written once over [`Vector`](crate::simd::Vector).
+//! The inner loops, each written once over [`Vector`](crate::simd::Vector).
 //!
 //! Maps are `[sample][row][column][channel]` with channels padded to a multiple of [`CHANNEL_STEP`]; padded channels
 //! are zero everywhere.

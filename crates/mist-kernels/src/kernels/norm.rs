@@ -1,4 +1,4 @@
-//! The per-sample norm over channels and pixels, with what usually follows it.
+//! The per-sample norm over channels and pixels, fused with a residual sum and a ReLU.
 
 use super::elementwise::Crop;
 use crate::network::Layer;
@@ -8,10 +8,10 @@ use crate::simd::{Kernel, Vector};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moments {
     pub mean: f32,
-    pub rate: f32,
+    pub inv_std: f32,
 }
 
-/// Finds the moments of each sample.
+/// Computes the moments of each sample.
 pub(crate) struct SampleMoments<'a> {
     pub crop: Crop,
     /// Channels without padding.
@@ -40,18 +40,18 @@ pub(crate) fn affine_form(
     affine: &mut Vec<f32>,
 ) {
     affine.clear();
-    for Moments { mean, rate } in moments {
-        affine.extend(scale.iter().map(|scale| scale * rate));
+    for Moments { mean, inv_std } in moments {
+        affine.extend(scale.iter().map(|scale| scale * inv_std));
         affine.extend(
             scale
                 .iter()
                 .zip(shift)
-                .map(|(scale, shift)| shift - mean * (scale * rate)),
+                .map(|(scale, shift)| shift - mean * (scale * inv_std)),
         );
     }
 }
 
-/// `dst = src * factor + offset [+ skip]`, then a rectifier if asked for.
+/// `dst = src * factor + offset [+ skip]`, then a ReLU if `relu`.
 pub(crate) struct ApplyNorm<'a> {
     pub crop: Crop,
     pub samples: usize,
@@ -139,7 +139,7 @@ unsafe fn moments<V: Vector>(src: &[f32], row: usize, values: f64) -> Moments {
     let variance = (squares / values - mean * mean).max(0.0);
     Moments {
         mean: mean as f32,
-        rate: (1.0 / (variance + Layer::NORM_EPSILON).sqrt()) as f32,
+        inv_std: (1.0 / (variance + Layer::NORM_EPSILON).sqrt()) as f32,
     }
 }
 
@@ -151,19 +151,19 @@ unsafe fn total<V: Vector>(chains: [V; 4]) -> f32 {
     unsafe { chains[0].add(chains[1]).add(chains[2].add(chains[3])).sum() }
 }
 
-/// What followed the norm.
+/// The ReLU after a norm.
 #[derive(Clone, Copy)]
-pub(crate) enum Rectifier<'a> {
-    /// Nothing.
+pub(crate) enum Relu<'a> {
+    /// There is none.
     Absent,
-    /// A rectifier whose output was kept.
+    /// Its output was kept.
     Output(&'a [f32]),
-    /// A rectifier whose output was not: the norm's value is computed again.
+    /// Its output was not kept: the norm's value is computed again.
     Recomputed,
 }
 
-/// The way back: turns the gradient of the norm's output into that of its input, in place, adds up the gradients of
-/// scale and shift, and passes the rectified gradient on to the skipped map.
+/// The gradient of [`ApplyNorm`]: replaces the gradient of the output by that of the input, adds to those of scale and
+/// shift, and writes that of the skipped map.
 pub(crate) struct NormGradient<'a> {
     pub crop: Crop,
     pub samples: usize,
@@ -177,7 +177,7 @@ pub(crate) struct NormGradient<'a> {
     /// See [`affine_form`].
     pub affine: &'a [f32],
     pub gradient: &'a mut [f32],
-    pub rectifier: Rectifier<'a>,
+    pub relu: Relu<'a>,
     /// Gradient of the skipped map, overwritten.
     pub skip_gradient: Option<&'a mut [f32]>,
     /// One per padded channel, added to.
@@ -198,13 +198,13 @@ impl Kernel for NormGradient<'_> {
         for sample in 0..self.samples {
             let src = self.src[sample * len..][..len].as_ptr();
             let gradient = self.gradient[sample * len..][..len].as_mut_ptr();
-            let rectified = match self.rectifier {
-                Rectifier::Output(map) => map[sample * len..][..len].as_ptr(),
-                Rectifier::Absent | Rectifier::Recomputed => std::ptr::null(),
+            let rectified = match self.relu {
+                Relu::Output(map) => map[sample * len..][..len].as_ptr(),
+                Relu::Absent | Relu::Recomputed => std::ptr::null(),
             };
-            let recomputed = matches!(self.rectifier, Rectifier::Recomputed);
+            let recomputed = matches!(self.relu, Relu::Recomputed);
             let affine = self.affine[sample * 2 * channels..][..2 * channels].as_ptr();
-            let Moments { mean, rate } = self.moments[sample];
+            let Moments { mean, inv_std } = self.moments[sample];
             let (mut total, mut total_projected) = (0.0f64, 0.0f64);
             for channel in (0..channels).step_by(V::LANES) {
                 // SAFETY: `src`, `gradient` and `rectified`, unless null, point to `len` values; `affine` points to twice
@@ -232,7 +232,7 @@ impl Kernel for NormGradient<'_> {
                         at += channels;
                     }
                     let sums = sums[0].add(sums[1]);
-                    let projected = projected[0].add(projected[1]).mul(V::splat(rate));
+                    let projected = projected[0].add(projected[1]).mul(V::splat(inv_std));
                     let scale = V::load(scale.add(channel));
                     total += f64::from(sums.mul(scale).sum());
                     total_projected += f64::from(projected.mul(scale).sum());
@@ -242,8 +242,8 @@ impl Kernel for NormGradient<'_> {
                     V::load(to).add(projected).store(to);
                 }
             }
-            let offset = -(total as f32) / values * rate;
-            let slope = -(total_projected as f32) / values * rate * rate;
+            let offset = -(total as f32) / values * inv_std;
+            let slope = -(total_projected as f32) / values * inv_std * inv_std;
             let skip = match &mut self.skip_gradient {
                 Some(map) => {
                     let map = &mut map[sample * crop.skip_len()..][..crop.skip_len()];

@@ -1,6 +1,6 @@
-//! What a convolution does to its source while it reads it.
+//! A norm that a convolution applies to its source while reading it.
 
-/// A norm, and perhaps a rectifier, applied to a source while it is read.
+/// A norm, and a ReLU if `relu`, applied to a source while it is read.
 #[derive(Clone, Copy)]
 pub(crate) struct OnLoad<'a> {
     /// Per sample all factors, then all offsets.

@@ -1,31 +1,31 @@
 //! 2x2 max-pool with stride 2.
 
-use super::run::Side;
+use super::run::MapSize;
 use crate::simd::{Kernel, Vector};
 
 /// `dst` is the maximum of each 2x2 window of `src`.
 pub(crate) struct MaxPool<'a> {
-    pub src_side: Side,
+    pub src_size: MapSize,
     /// Half of the source's, rounded down.
-    pub dst_side: Side,
+    pub dst_size: MapSize,
     pub samples: usize,
-    /// `samples` maps of `src_side`.
+    /// `samples` maps of `src_size`.
     pub src: &'a [f32],
-    /// `samples` maps of `dst_side`.
+    /// `samples` maps of `dst_size`.
     pub dst: &'a mut [f32],
 }
 
 /// Offsets of a window's four pixels from its first.
 #[inline(always)]
-fn window(side: Side) -> [usize; 4] {
-    let row = side.width * side.channels;
-    [0, side.channels, row, row + side.channels]
+fn window(size: MapSize) -> [usize; 4] {
+    let row = size.width * size.channels;
+    [0, size.channels, row, row + size.channels]
 }
 
 impl Kernel for MaxPool<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
-        let (from, to) = (self.src_side, self.dst_side);
+        let (from, to) = (self.src_size, self.dst_size);
         let window = window(from);
         for sample in 0..self.samples {
             for y in 0..to.height {
@@ -50,10 +50,10 @@ impl Kernel for MaxPool<'_> {
     }
 }
 
-/// The way back: each window's gradient goes to its first largest pixel.
+/// The gradient of [`MaxPool`]: each window's gradient goes to the first of its largest pixels.
 pub(crate) struct MaxPoolGradient<'a> {
-    pub src_side: Side,
-    pub dst_side: Side,
+    pub src_size: MapSize,
+    pub dst_size: MapSize,
     pub samples: usize,
     pub src: &'a [f32],
     pub gradient: &'a [f32],
@@ -61,9 +61,9 @@ pub(crate) struct MaxPoolGradient<'a> {
 }
 
 impl MaxPoolGradient<'_> {
-    /// Scalar: pooling is a small share of any network.
+    /// Scalar, as pooling is a small share of any network's time.
     pub fn apply(self) {
-        let (from, to) = (self.src_side, self.dst_side);
+        let (from, to) = (self.src_size, self.dst_size);
         let window = window(from);
         self.src_gradient[..self.samples * from.len()].fill(0.0);
         for sample in 0..self.samples {

@@ -1,4 +1,4 @@
-//! How a convolution walks over maps: runs of equally spaced pixels that share their taps.
+//! The order in which a convolution visits its outputs: runs of equally spaced pixels that share their taps.
 //!
 //! Pixels that a tap would read beyond the map are not visited at all, so that maps need no border and small maps
 //! cost no multiplications with zero.
@@ -34,16 +34,16 @@ pub(crate) struct RunPlan {
     pub along_samples: bool,
 }
 
-/// Size of one side of a layer.
+/// Size of one sample's map, the input or the output of a layer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Side {
+pub(crate) struct MapSize {
     pub height: usize,
     pub width: usize,
     /// Channels with padding.
     pub channels: usize,
 }
 
-impl Side {
+impl MapSize {
     /// Values in one sample.
     pub fn len(self) -> usize {
         self.height * self.width * self.channels
@@ -60,7 +60,13 @@ const LONG_ROW: usize = 8;
 impl RunPlan {
     /// A square kernel with stride 1 whose source is framed by `frame` pixels of zeros; `flipped` numbers the
     /// slabs backwards, as the gradient of the input needs.
-    pub fn convolution(src: Side, dst: Side, kernel: usize, frame: usize, flipped: bool) -> Self {
+    pub fn convolution(
+        src: MapSize,
+        dst: MapSize,
+        kernel: usize,
+        frame: usize,
+        flipped: bool,
+    ) -> Self {
         let mut plan = Self::empty(dst.width < LONG_ROW);
         let taps_at = |y: usize, x: usize| -> Vec<Tap> {
             let mut taps = Vec::new();
@@ -112,7 +118,7 @@ impl RunPlan {
     }
 
     /// A 2x2 transposed convolution with stride 2, from the small map to the large one.
-    pub fn up_convolution(small: Side, large: Side) -> Self {
+    pub fn up_convolution(small: MapSize, large: MapSize) -> Self {
         let mut plan = Self::empty(small.width < LONG_ROW);
         for slab in 0..4 {
             for y in 0..small.height {
@@ -135,8 +141,8 @@ impl RunPlan {
         plan
     }
 
-    /// The way back of [`RunPlan::up_convolution`]: each small pixel reads its four large ones.
-    pub fn up_convolution_gradient(large: Side, small: Side) -> Self {
+    /// The gradient of [`RunPlan::up_convolution`]: each small pixel reads its four large ones.
+    pub fn up_convolution_gradient(large: MapSize, small: MapSize) -> Self {
         let mut plan = Self::empty(small.width < LONG_ROW);
         let taps: Vec<Tap> = (0..4)
             .map(|slab| Tap {
@@ -190,8 +196,8 @@ impl RunPlan {
 
     /// Every run of a block of samples with its taps, as plain data: closures would not be compiled for the kernel's
     /// instruction set.
-    pub fn over(&self, samples: usize, src_sample: usize, dst_sample: usize) -> Walk<'_> {
-        Walk {
+    pub fn over(&self, samples: usize, src_sample: usize, dst_sample: usize) -> Runs<'_> {
+        Runs {
             plan: self,
             samples,
             src_sample,
@@ -203,7 +209,7 @@ impl RunPlan {
 }
 
 /// See [`RunPlan::over`].
-pub(crate) struct Walk<'a> {
+pub(crate) struct Runs<'a> {
     plan: &'a RunPlan,
     samples: usize,
     src_sample: usize,
@@ -212,7 +218,7 @@ pub(crate) struct Walk<'a> {
     sample: usize,
 }
 
-impl<'a> Iterator for Walk<'a> {
+impl<'a> Iterator for Runs<'a> {
     type Item = (Run, &'a [Tap]);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -244,8 +250,8 @@ impl<'a> Iterator for Walk<'a> {
 mod tests {
     use super::*;
 
-    fn side(height: usize, width: usize) -> Side {
-        Side {
+    fn size(height: usize, width: usize) -> MapSize {
+        MapSize {
             height,
             width,
             channels: 8,
@@ -255,11 +261,11 @@ mod tests {
     #[test]
     fn every_output_pixel_is_visited_once() {
         for (src, dst, frame) in [
-            (side(9, 12), side(9, 12), 1),
-            (side(9, 12), side(7, 10), 0),
-            (side(7, 10), side(9, 12), 2),
-            (side(1, 1), side(1, 1), 1),
-            (side(2, 2), side(2, 2), 1),
+            (size(9, 12), size(9, 12), 1),
+            (size(9, 12), size(7, 10), 0),
+            (size(7, 10), size(9, 12), 2),
+            (size(1, 1), size(1, 1), 1),
+            (size(2, 2), size(2, 2), 1),
         ] {
             let plan = RunPlan::convolution(src, dst, 3, frame, false);
             let mut visits = vec![0; 3 * dst.len() / 8];
@@ -274,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_single_pixel_meets_the_centre_tap_only() {
-        let plan = RunPlan::convolution(side(1, 1), side(1, 1), 3, 1, false);
+        let plan = RunPlan::convolution(size(1, 1), size(1, 1), 3, 1, false);
         assert_eq!(plan.tap_sets, [[Tap { src: 0, slab: 4 }]]);
     }
 }

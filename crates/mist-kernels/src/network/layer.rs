@@ -1,4 +1,4 @@
-//! The layers that a network may be made of.
+//! The layers of a network.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Shape;
 
-/// How a 3x3 convolution treats the border.
+/// Padding of a 3x3 convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Padding {
-    /// One pixel of zeros around: the size stays.
+    /// One pixel of zeros at each side; the size stays.
     Same,
-    /// None: the size shrinks by two.
+    /// None; height and width shrink by two.
     Valid,
 }
 
@@ -32,60 +32,60 @@ pub enum NormPlacement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResidualBlock {
-    /// Border of both convolutions.
+    /// Padding of both convolutions.
     pub padding: Padding,
-    /// Place of the norms.
+    /// Where the norms are.
     pub norm: NormPlacement,
     /// Whether both norms share one scale and shift.
     pub shared_norm: bool,
 }
 
-/// One step of a network.
+/// One layer of a network, with shapes as `[channels, height, width]` of one sample.
 ///
 /// Every norm is computed with epsilon [`Layer::NORM_EPSILON`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Layer {
-    /// Mirrors `px` pixels at each side, without repeating the edge.
+    /// Reflection padding: mirrors `px` pixels at each side, without repeating the edge.
     ReflectPad {
-        /// Width of the frame.
+        /// Pixels added at each side.
         px: usize,
     },
-    /// Per-channel norm over batch and pixels; the input only.
+    /// Per-channel norm over batch and pixels; for the network's input only.
     BatchNorm,
     /// Per-sample norm over channels and pixels with a scale and shift per channel.
     Norm,
     /// 1x1 convolution.
     Conv1x1 {
-        /// Channels written.
+        /// Channels of the output.
         out_channels: usize,
     },
     /// 3x3 convolution.
     Conv3x3 {
-        /// Channels written.
+        /// Channels of the output.
         out_channels: usize,
-        /// Border.
+        /// Padding.
         padding: Padding,
     },
     /// Residual block.
     Residual(ResidualBlock),
-    /// Rectifier.
+    /// Rectified linear unit, `max(x, 0)`.
     Relu,
-    /// 2x2 max-pool with stride 2; an odd last row or column is dropped.
+    /// 2x2 max-pool with stride 2: halves height and width, and drops an odd last row or column.
     MaxPool2,
-    /// 2x2 transposed convolution with stride 2.
+    /// 2x2 transposed convolution with stride 2: doubles height and width.
     UpConv2 {
-        /// Channels written.
+        /// Channels of the output.
         out_channels: usize,
     },
-    /// Mean over all pixels.
+    /// Mean over all pixels, to `[channels, 1, 1]`.
     GlobalAveragePool,
-    /// Dense layer on a single pixel.
+    /// Dense layer on a single pixel, `[channels, 1, 1]` to `[out_features, 1, 1]`.
     Dense {
-        /// Features written.
+        /// Features of the output.
         out_features: usize,
     },
-    /// Logistic function.
+    /// Logistic function, `1 / (1 + exp(-x))`.
     Sigmoid,
     /// Softmax over channels.
     Softmax,
@@ -95,7 +95,7 @@ impl Layer {
     /// Added to the variance in every norm.
     pub const NORM_EPSILON: f64 = 1e-5;
 
-    /// Channels that the layer writes, where that differs from what it reads.
+    /// Channels of the output, unless they are always those of the input.
     pub(super) fn out_channels(&self) -> Option<usize> {
         match *self {
             Self::Conv1x1 { out_channels }

@@ -45,7 +45,7 @@ impl Network {
     /// A network that reads `in_channels` channels.
     ///
     /// # Errors
-    /// When a layer has no channels, a batch norm stands after a layer that has weights, or a size is above its limit,
+    /// When a layer has no channels, a batch norm follows a layer other than padding, or a size is above its limit,
     /// such as [`Network::MAX_LAYERS`] or [`Network::MAX_PARAMETERS`].
     pub fn new(in_channels: usize, layers: Vec<Layer>) -> Result<Self, NetworkError> {
         Self::check_layers(in_channels, &layers)?;
@@ -75,12 +75,12 @@ impl Network {
             .unwrap_or(self.in_channels)
     }
 
-    /// Whether the input passes a batch norm, whose statistics belong to the model's state.
+    /// Whether the input passes a batch norm, which has running statistics.
     pub fn normalises_input(&self) -> bool {
         self.layers.contains(&Layer::BatchNorm)
     }
 
-    /// The shape before each layer, and the output's shape last.
+    /// The shape of one sample before each layer, and that of the output last.
     ///
     /// # Errors
     /// When the input is empty or has other channels than declared, when a layer's input is too small for it, or when a
@@ -124,7 +124,7 @@ impl Network {
             .fold(0, u64::saturating_add))
     }
 
-    /// The output's shape for an input's.
+    /// The shape of one sample of the output.
     ///
     /// # Errors
     /// As [`Network::shapes`].

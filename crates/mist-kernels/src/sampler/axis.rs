@@ -1,11 +1,11 @@
-//! Where samples lie along one axis of what they read.
+//! Positions of samples in their source along one axis.
 
 use super::padded::MARGIN_PX;
 
-/// Samples along x or y: their neighbours, and how they move with the keypoint.
+/// Samples along x or y: their neighbours in the source, and the derivatives of their positions by the keypoint.
 #[derive(Default)]
 pub(super) struct Axis {
-    /// Index of the first sample in what is written.
+    /// Index of the first sample in the output.
     pub first: usize,
     /// Index of each sample's left neighbour in the padded source; the right one follows it.
     pub lower: Vec<usize>,
@@ -86,7 +86,7 @@ impl Axis {
 
     /// Adds a sample; `position` counts pixels from the first one's centre.
     fn push(&mut self, position: f32, source_px: usize) {
-        // Beyond the source both neighbours are in the margin, which is black.
+        // Beyond the source both neighbours are in the margin, which is zero.
         let position = position.clamp(-(MARGIN_PX as f32), source_px as f32);
         // `floor`, which is a slow call on some instruction sets.
         let towards_zero = position as i32;

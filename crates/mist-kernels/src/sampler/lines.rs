@@ -1,4 +1,4 @@
-//! Which lines of the source a box reads.
+//! The lines of the source that a box reads.
 
 use super::padded::MARGIN_PX;
 

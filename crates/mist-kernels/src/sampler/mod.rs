@@ -1,16 +1,17 @@
-//! Bilinear cutting of patches out of images and its inverse, forward and back (paper, sections 4.1 "Patch
+//! Bilinear sampling of patches from images and its inverse, forward and backward (paper, sections 4.1 "Patch
 //! resampling" and 4.2).
 //!
-//! Boxes are square and upright, so that interpolation is separable: each keypoint's neighbours and fractions are
-//! found once per axis, columns are gathered for the few lines that its samples read, and lines are blended. The
-//! inverse is the same with the roles of image and patch exchanged. Positions are in pixels with the first pixel's
-//! centre at 0.5; what lies outside is black; on a pixel's centre the slope to the right is taken.
+//! Boxes are square and axis-aligned, so that interpolation is separable: neighbours and fractions are computed once per
+//! axis, rows of the source are interpolated along x where a sample needs them, and pairs of rows along y. The inverse
+//! is the same with the roles of image and patch exchanged. Positions are in pixels with the first pixel's centre at
+//! 0.5. Outside its borders a source is zero. At a pixel's centre, where the slope is not defined, the one to the right
+//! is used.
 //!
-//! Images run in parallel. All that one image receives is summed by one task in a fixed order, so that results do not
-//! depend on the number of threads.
+//! Images are processed in parallel. Each output is summed by one task in a fixed order, so that results do not depend on
+//! the number of threads.
 
 mod axis;
-
+mod backward;
 mod lines;
 mod padded;
 mod parts;
@@ -18,7 +19,6 @@ mod paste;
 mod sample;
 mod samples;
 mod sizes;
-mod way_back;
 
 pub use paste::{paste, paste_backward};
 pub use sample::{sample, sample_backward};
@@ -27,17 +27,17 @@ pub use sizes::{SamplerError, Sizes};
 /// Which gradients the caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Of what is read: the images of [`sample`], the patches of [`paste`].
+    /// Of the source: the images of [`sample`], the patches of [`paste`].
     pub source: bool,
     /// Of the keypoints.
     pub keypoints: bool,
 }
 
-/// What [`sample_backward`] and [`paste_backward`] found; what was not wanted is `None`.
+/// Gradients of [`sample`] and [`paste`]; `None` where not wanted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gradients {
-    /// Of what was read, in its own order.
+    /// Of the source, in its shape.
     pub source: Option<Vec<f32>>,
-    /// Of x, y and scale, `[batch][K][3]`.
+    /// Of the keypoints' x, y and scale, `[batch, K, 3]`.
     pub keypoints: Option<Vec<f32>>,
 }

@@ -1,6 +1,6 @@
-//! Planes with a black margin, which spares every read its own check of the border.
+//! Planes with a margin of zeros, so that no read needs to check the border.
 
-/// Two pixels, so that a sample beyond the border finds two black neighbours.
+/// Two pixels, so that both neighbours of a sample beyond the border are zero.
 pub(super) const MARGIN_PX: usize = 2;
 
 /// `[channel][row][column]` planes with a margin on all sides.
@@ -11,7 +11,7 @@ pub(super) struct Padded {
 }
 
 impl Padded {
-    /// All black; the size is given without the margin.
+    /// All zero; the size is given without the margin.
     pub fn new(channels: usize, height_px: usize, width_px: usize) -> Self {
         let [padded_height, padded_width] = [height_px, width_px].map(|size| size + 2 * MARGIN_PX);
         Self {
@@ -21,21 +21,21 @@ impl Padded {
         }
     }
 
-    /// Takes over the planes; the margin stays.
+    /// Copies planes in; the margin stays zero.
     pub fn load(&mut self, planes: &[f32]) {
         for (index, row) in self.inner_rows().enumerate() {
             row.copy_from_slice(&planes[index * row.len()..][..row.len()]);
         }
     }
 
-    /// Hands the planes out without the margin.
+    /// Copies the planes out without the margin.
     pub fn unload(&mut self, planes: &mut [f32]) {
         for (index, row) in self.inner_rows().enumerate() {
             planes[index * row.len()..][..row.len()].copy_from_slice(row);
         }
     }
 
-    pub fn blacken(&mut self) {
+    pub fn clear(&mut self) {
         self.values.fill(0.0);
     }
 

@@ -2,14 +2,14 @@
 
 use rayon::prelude::*;
 
+use super::backward::SamplerBackward;
 use super::padded::Padded;
 use super::parts::{part, parts, zeros};
 use super::samples::Samples;
 use super::sizes::{SamplerError, Sizes};
-use super::way_back::WayBack;
 use super::{Gradients, Wanted};
 
-/// Every pixel of an image reads every patch; only the pixels that a box touches are visited.
+/// Resamples every patch at the pixels that its box covers and adds the results up.
 ///
 /// # Shapes
 /// - `patches`: `[batch, K, channels, patch_px, patch_px]`
@@ -64,16 +64,17 @@ pub fn paste_backward(
     );
     tasks.into_par_iter().enumerate().for_each_init(
         || {
-            let way_back = WayBack::new(wanted, sizes.channels, sizes.patch_px, sizes.patch_px);
-            (way_back, Samples::default())
+            let backward =
+                SamplerBackward::new(wanted, sizes.channels, sizes.patch_px, sizes.patch_px);
+            (backward, Samples::default())
         },
-        |(way_back, samples), (index, (patch_gradient, keypoint_gradient))| {
+        |(backward, samples), (index, (patch_gradient, keypoint_gradient))| {
             let image = index / sizes.instances;
-            way_back.start(part(patches, index, keypoints.len()));
+            backward.start(part(patches, index, keypoints.len()));
             samples.place_image(keypoints[index], sizes);
-            let found = way_back.run(samples, part(image_gradient, image, sizes.batch));
+            let found = backward.run(samples, part(image_gradient, image, sizes.batch));
             keypoint_gradient.copy_from_slice(&found[..keypoint_gradient.len()]);
-            way_back.finish(patch_gradient);
+            backward.finish(patch_gradient);
         },
     );
     Ok(Gradients {

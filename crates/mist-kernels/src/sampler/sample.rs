@@ -2,14 +2,14 @@
 
 use rayon::prelude::*;
 
+use super::backward::SamplerBackward;
 use super::padded::Padded;
 use super::parts::{part, parts, zeros};
 use super::samples::Samples;
 use super::sizes::{SamplerError, Sizes};
-use super::way_back::WayBack;
 use super::{Gradients, Wanted};
 
-/// Reads the patch of every keypoint.
+/// Resamples the box of every keypoint as a patch.
 ///
 /// # Shapes
 /// - `images`: `[batch, channels, height_px, width_px]`
@@ -65,20 +65,21 @@ pub fn sample_backward(
     );
     tasks.into_par_iter().enumerate().for_each_init(
         || {
-            let way_back = WayBack::new(wanted, sizes.channels, sizes.height_px, sizes.width_px);
-            (way_back, Samples::default())
+            let backward =
+                SamplerBackward::new(wanted, sizes.channels, sizes.height_px, sizes.width_px);
+            (backward, Samples::default())
         },
-        |(way_back, samples), (index, (image_gradient, keypoint_gradient))| {
-            way_back.start(part(images, index, sizes.batch));
+        |(backward, samples), (index, (image_gradient, keypoint_gradient))| {
+            backward.start(part(images, index, sizes.batch));
             let outputs = parts(keypoint_gradient, sizes.instances);
             for (instance, output) in outputs.into_iter().enumerate() {
                 let patch = index * sizes.instances + instance;
                 let patch_gradient = part(patch_gradient, patch, sizes.batch * sizes.instances);
                 samples.place_patch(keypoints[patch], sizes);
-                let found = way_back.run(samples, patch_gradient);
+                let found = backward.run(samples, patch_gradient);
                 output.copy_from_slice(&found[..output.len()]);
             }
-            way_back.finish(image_gradient);
+            backward.finish(image_gradient);
         },
     );
     Ok(Gradients {

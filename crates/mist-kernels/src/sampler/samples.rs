@@ -1,11 +1,11 @@
-//! Bilinear reading of one box: columns of the lines it touches first, then blends of those lines.
+//! Bilinear interpolation of one box: along x on the lines that it reads, then along y between those lines.
 
 use super::axis::Axis;
 use super::lines::Lines;
 use super::padded::Padded;
 use super::sizes::Sizes;
 
-/// Where one box's samples lie in the source, and in which planes they are written.
+/// Positions of one box's samples in the source and in the output.
 #[derive(Default)]
 pub(super) struct Samples {
     pub columns: Axis,
@@ -38,17 +38,17 @@ impl Samples {
         self.width_px = sizes.width_px;
     }
 
-    /// Whether nothing is written.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.columns.len() == 0 || self.rows.len() == 0
     }
 
-    /// Where a row of samples starts in its plane.
+    /// Index of a row's first sample in its plane.
     pub fn start(&self, row: usize) -> usize {
         (self.rows.first + row) * self.width_px + self.columns.first
     }
 
-    /// Adds the samples of every channel to `[channel][row][column]` planes; `values` is memory to work in.
+    /// Adds the samples of every channel to `[channel][row][column]` planes; `values` is scratch memory.
     pub fn read(&self, source: &Padded, target: &mut [f32], values: &mut Vec<f32>) {
         if self.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Sizes of a call, and the check of its slices.
+//! Sizes of a call, and checks of its slices against them.
 
 /// All sizes of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,7 +82,7 @@ fn check(what: &'static str, expected: usize, values: &[f32]) -> Result<(), Samp
     })
 }
 
-/// No slice is as long as `usize::MAX`, so that sizes beyond memory are refused like any other wrong length.
+/// Saturates: no slice has `usize::MAX` values, so sizes beyond memory are refused as a wrong length.
 fn product(factors: &[usize]) -> usize {
     factors.iter().copied().fold(1, usize::saturating_mul)
 }

@@ -16,7 +16,7 @@ macro_rules! lanewise {
     ($($name:ident($($other:ident),+) = $intrinsic:ident;)*) => {$(
         #[inline(always)]
         unsafe fn $name(self, $($other: Self),+) -> Self {
-            // SAFETY: AVX2 and FMA are present, as `Vector` asks.
+            // SAFETY: AVX2 and FMA are present, as `Vector` requires.
             Self(unsafe { $intrinsic(self.0, $($other.0),+) })
         }
     )*};
@@ -38,7 +38,7 @@ macro_rules! eight_lanes {
 
             #[inline(always)]
             unsafe fn splat(value: f32) -> Self {
-                // SAFETY: AVX2 is present, as `Vector` asks.
+                // SAFETY: AVX2 is present, as `Vector` requires.
                 Self(unsafe { _mm256_set1_ps(value) })
             }
             #[inline(always)]
@@ -53,7 +53,7 @@ macro_rules! eight_lanes {
             }
             #[inline(always)]
             unsafe fn where_positive(self, mask: Self) -> Self {
-                // SAFETY: AVX2 is present, as `Vector` asks.
+                // SAFETY: AVX2 is present, as `Vector` requires.
                 unsafe {
                     let positive = _mm256_cmp_ps::<_CMP_GT_OQ>(mask.0, _mm256_setzero_ps());
                     Self(_mm256_and_ps(self.0, positive))
@@ -61,7 +61,7 @@ macro_rules! eight_lanes {
             }
             #[inline(always)]
             unsafe fn round_bf16(self) -> Self {
-                // SAFETY: AVX2 is present, as `Vector` asks.
+                // SAFETY: AVX2 is present, as `Vector` requires.
                 Self(unsafe { _mm256_castsi256_ps(rounded(self.0)) })
             }
             #[inline(always)]
@@ -77,7 +77,7 @@ macro_rules! eight_lanes {
             }
             #[inline(always)]
             unsafe fn pair_bf16(self, high: Self) -> Self {
-                // SAFETY: AVX2 is present, as `Vector` asks.
+                // SAFETY: AVX2 is present, as `Vector` requires.
                 unsafe {
                     let low = _mm256_srli_epi32::<16>(rounded(self.0));
                     Self(_mm256_castsi256_ps(_mm256_or_si256(low, rounded(high.0))))
@@ -90,7 +90,7 @@ macro_rules! eight_lanes {
             }
             #[inline(always)]
             unsafe fn sum(self) -> f32 {
-                // SAFETY: AVX2, and with it SSE and AVX, is present, as `Vector` asks.
+                // SAFETY: AVX2, and with it SSE and AVX, is present, as `Vector` requires.
                 unsafe {
                     let half = _mm_add_ps(
                         _mm256_castps256_ps128(self.0),

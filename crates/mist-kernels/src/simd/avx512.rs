@@ -12,7 +12,7 @@ macro_rules! lanewise {
     ($($name:ident($($other:ident),+) = $intrinsic:ident;)*) => {$(
         #[inline(always)]
         unsafe fn $name(self, $($other: Self),+) -> Self {
-            // SAFETY: AVX-512 F is present, as `Vector` asks.
+            // SAFETY: AVX-512 F is present, as `Vector` requires.
             Self(unsafe { $intrinsic(self.0, $($other.0),+) })
         }
     )*};
@@ -32,7 +32,7 @@ impl Vector for Avx512F32x16 {
 
     #[inline(always)]
     unsafe fn splat(value: f32) -> Self {
-        // SAFETY: AVX-512 F is present, as `Vector` asks.
+        // SAFETY: AVX-512 F is present, as `Vector` requires.
         Self(unsafe { _mm512_set1_ps(value) })
     }
     #[inline(always)]
@@ -47,7 +47,7 @@ impl Vector for Avx512F32x16 {
     }
     #[inline(always)]
     unsafe fn where_positive(self, mask: Self) -> Self {
-        // SAFETY: AVX-512 F is present, as `Vector` asks.
+        // SAFETY: AVX-512 F is present, as `Vector` requires.
         unsafe {
             let positive = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(mask.0, _mm512_setzero_ps());
             Self(_mm512_maskz_mov_ps(positive, self.0))
@@ -55,12 +55,12 @@ impl Vector for Avx512F32x16 {
     }
     #[inline(always)]
     unsafe fn sum(self) -> f32 {
-        // SAFETY: AVX-512 F is present, as `Vector` asks.
+        // SAFETY: AVX-512 F is present, as `Vector` requires.
         unsafe { _mm512_reduce_add_ps(self.0) }
     }
     #[inline(always)]
     unsafe fn round_bf16(self) -> Self {
-        // SAFETY: AVX-512 F is present, as `Vector` asks.
+        // SAFETY: AVX-512 F is present, as `Vector` requires.
         Self(unsafe { _mm512_castsi512_ps(rounded(self.0)) })
     }
     #[inline(always)]
@@ -73,7 +73,7 @@ impl Vector for Avx512F32x16 {
     }
     #[inline(always)]
     unsafe fn pair_bf16(self, high: Self) -> Self {
-        // SAFETY: AVX-512 F is present, as `Vector` asks.
+        // SAFETY: AVX-512 F is present, as `Vector` requires.
         unsafe {
             let low = _mm512_srli_epi32::<16>(rounded(self.0));
             Self(_mm512_castsi512_ps(_mm512_or_si512(low, rounded(high.0))))

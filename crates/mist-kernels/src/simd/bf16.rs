@@ -1,6 +1,6 @@
-//! The upper half of an f32 as a number of its own.
+//! bf16: the upper half of an f32.
 
-/// The nearest bf16, ties to even, in the upper half; not-a-number stays one.
+/// The nearest bf16, ties to even, in the upper half; NaN stays NaN.
 #[inline(always)]
 pub(crate) fn rounded_bits(value: f32) -> u32 {
     let bits = value.to_bits();
@@ -11,7 +11,7 @@ pub(crate) fn rounded_bits(value: f32) -> u32 {
     (bits + 0x7fff + odd) & 0xffff_0000
 }
 
-/// What rounding leaves over.
+/// The rounding error.
 #[inline(always)]
 pub(crate) fn residue(value: f32) -> f32 {
     value - f32::from_bits(rounded_bits(value))

@@ -1,4 +1,4 @@
-//! Choice of the instruction set.
+//! Selection of the instruction set.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ pub enum Isa {
     Amx,
 }
 
-/// A wrong name, or an instruction set that this machine lacks.
+/// An unknown name, or an instruction set that this machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IsaError {
     /// No such name.
@@ -32,7 +32,7 @@ pub enum IsaError {
 }
 
 impl Isa {
-    /// The environment variable that forces an instruction set.
+    /// The environment variable that selects an instruction set.
     pub const VARIABLE: &'static str = "MIST_ISA";
 
     /// All, slowest first.
@@ -73,7 +73,7 @@ impl Isa {
         present.unwrap_or(Self::Portable)
     }
 
-    /// The one that `$MIST_ISA` forces, else the best; decided once per process.
+    /// The one that `$MIST_ISA` names, else the best; decided once per process.
     ///
     /// # Errors
     /// When the variable names something unknown or absent.

@@ -1,7 +1,7 @@
 //! Vectors of f32 and the instruction sets that provide them.
 //!
 //! A kernel is written once over an abstract vector and compiled for every instruction set; which one runs is decided
-//! at run time. Nothing is compiled for the build machine in particular.
+//! at run time, whatever machine built it.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

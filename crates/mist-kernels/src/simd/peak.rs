@@ -1,4 +1,4 @@
-//! How many multiplications and additions this machine can do at most.
+//! Measured peak of the vector units.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Choice of the numbers that convolutions multiply.
+//! Selection of the precision of convolutions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,27 +7,27 @@ use std::sync::OnceLock;
 use super::Isa;
 use crate::tiles::TileUnit;
 
-/// What convolutions multiply; sums and everything else are f32 throughout.
+/// Precision of the factors in convolutions; sums and all other layers are f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
     /// bf16 where the instruction set has tiles for it, else f32.
     #[default]
     Auto,
-    /// f32, nothing is rounded.
+    /// f32.
     F32,
-    /// bf16: forward with what rounding leaves over, so that outputs are nearly f32's, gradients without. Where there is no
-    /// AMX its tiles are emulated, which is slow and good for checking numbers.
+    /// bf16. The forward pass also multiplies the rounding errors of the factors, so that outputs are nearly those of f32;
+    /// gradients do without. Without AMX its tiles are emulated, which is slow and meant for checking results.
     Bf16,
 }
 
-/// A wrong name, or a choice that comes too late.
+/// An unknown name, or a selection that comes too late.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PrecisionError {
     /// No such name.
     #[error("there is no precision `{0}`; the names are auto, f32, bf16")]
     Unknown(String),
     /// The process already uses another one.
-    #[error("the precision `{0}` comes too late: this process already uses another one")]
+    #[error("the precision `{0}` was selected too late: this process already uses another one")]
     TooLate(Precision),
 }
 

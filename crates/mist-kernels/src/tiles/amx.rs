@@ -104,7 +104,7 @@ impl Drop for Amx {
     #[inline(always)]
     fn drop(&mut self) {
         // Empty tiles make switches between threads cheap again.
-        // SAFETY: the value is not `Send`, so `configure` has run on this thread; nobody else uses its tiles.
+        // SAFETY: the value is not `Send`, so `configure` has run on this thread; no other value does.
         unsafe { tile_asm!("tilerelease") };
     }
 }

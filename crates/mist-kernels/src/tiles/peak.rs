@@ -1,10 +1,10 @@
-//! How many operations this machine's tiles can do at most.
+//! Measured peak of the tile units.
 
 use crate::simd::Isa;
 
 impl Isa {
     /// Billions of bf16 operations per second on the tiles of all of rayon's threads, measured now, the best of three
-    /// tries; nothing without tiles.
+    /// tries; `None` without tiles.
     pub fn measured_tile_peak_gflops(self) -> Option<f64> {
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
         if self == Self::Amx && self.is_present() {

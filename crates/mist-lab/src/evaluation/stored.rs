@@ -96,7 +96,7 @@ pub fn evaluate(
     let recorded = match (&options.record, &loaded.origin) {
         (None, _) => None,
         (Some(directory), Origin::Run(run)) => {
-            let mut result = result_of(options, run, &evaluation, dataset.as_ref())?;
+            let mut result = result_of(options, run, &evaluation, dataset.as_ref(), observer)?;
             result.secs_per_image = Some(secs_per_image);
             Some(result.save(directory)?)
         }
@@ -116,10 +116,11 @@ fn result_of(
     run: &RunDirectory,
     evaluation: &Evaluation,
     dataset: &dyn Dataset,
+    observer: &mut dyn Observer,
 ) -> Result<ResultFile> {
     let recipe = run.recipe()?;
     let environment = run.environment()?;
-    let curve = metrics_log::read(&run.metrics())?;
+    let curve = metrics_log::read(&run.metrics())?.into_lines(&run.metrics(), observer);
     let last = curve.last();
     Ok(ResultFile {
         experiment: recipe.experiment.clone(),

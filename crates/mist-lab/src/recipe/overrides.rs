@@ -1,69 +1,52 @@
-//! `--set key=value`, and help with misspelt keys.
+//! `--set key=value`.
 
 use toml::{Table, Value};
 
+use super::layers::{Layers, is_choice};
 use crate::error::{Error, Result};
 
+/// The source of settings that a command line changes.
+pub const SOURCE: &str = "--set";
+
 /// Puts a value at a dotted key; a bare word is taken as text.
-pub fn apply(table: &mut Table, setting: &str) -> Result<()> {
-    let Some((key, text)) = setting.split_once('=') else {
-        return Err(expected_pair(setting));
-    };
-    let value = parse(text.trim());
-    let mut parts: Vec<&str> = key.trim().split('.').collect();
-    let Some(last) = parts.pop().filter(|last| !last.is_empty()) else {
-        return Err(expected_pair(setting));
-    };
-    let mut place = table;
-    for part in parts {
-        let entry = place
-            .entry(part)
-            .or_insert_with(|| Value::Table(Table::new()));
-        let Value::Table(inner) = entry else {
-            return Err(Error::Usage(format!(
-                "`--set {setting}`: `{part}` has no settings inside"
-            )));
-        };
-        place = inner;
+pub fn apply(layers: &mut Layers, setting: &str) -> Result<()> {
+    let malformed = || Error::Usage(format!("`--set {setting}`: expected key=value"));
+    let (key, text) = setting.split_once('=').ok_or_else(malformed)?;
+    let parts: Vec<&str> = key.trim().split('.').collect();
+    if parts.iter().any(|part| part.is_empty()) {
+        return Err(malformed());
     }
-    place.insert(last.to_owned(), value);
+    if let Some(part) = value_inside(&layers.table, &parts) {
+        return Err(Error::Usage(format!(
+            "`--set {setting}`: `{part}` has no settings inside"
+        )));
+    }
+    let nested = parts.iter().rev().fold(parse(text.trim()), |value, &part| {
+        Value::Table(Table::from_iter([(part.to_owned(), value)]))
+    });
+    if let Value::Table(table) = nested {
+        layers.add(table, SOURCE);
+    }
     Ok(())
 }
 
-fn expected_pair(setting: &str) -> Error {
-    Error::Usage(format!("`--set {setting}`: expected key=value"))
+/// The part of a path, before its last, that is a plain value in a table.
+fn value_inside<'a>(table: &Table, parts: &[&'a str]) -> Option<&'a str> {
+    let mut place = table;
+    for (index, part) in parts.iter().enumerate().take(parts.len().saturating_sub(1)) {
+        match place.get(*part)? {
+            Value::Table(inner) => place = inner,
+            _ if is_choice(&parts[..=index]) => return None,
+            _ => return Some(part),
+        }
+    }
+    None
 }
 
 fn parse(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>();
-    let value = parsed.ok().and_then(|mut table| table.remove("value"));
+    // Text with a line break could hold further keys.
+    let single = parsed.ok().filter(|table| table.len() == 1);
+    let value = single.and_then(|mut table| table.remove("value"));
     value.unwrap_or_else(|| Value::String(text.to_owned()))
-}
-
-/// The complaint about a recipe, with the key or choice that was probably meant.
-pub fn explain(error: &toml::de::Error) -> String {
-    let whole = error.to_string().trim().replace('\n', ", ");
-    let message = error.message();
-    let complaint = [("key", "unknown field "), ("choice", "unknown variant ")]
-        .into_iter()
-        .find_map(|(what, start)| Some((what, message.split_once(start)?.1)));
-    let Some((what, rest)) = complaint else {
-        return whole;
-    };
-    let mut quoted = rest.split('`').skip(1).step_by(2);
-    let Some(given) = quoted.next() else {
-        return whole;
-    };
-    match nearest(given, quoted) {
-        Some(near) => format!("unknown {what} `{given}`; did you mean `{near}`?"),
-        None => whole,
-    }
-}
-
-/// The most similar of some names.
-pub fn nearest<'a>(given: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    names.max_by(|a, b| {
-        let likeness = |name: &str| strsim::jaro_winkler(given, name);
-        likeness(a).total_cmp(&likeness(b))
-    })
 }

@@ -13,10 +13,11 @@ use page::Page;
 use crate::error::{AtPath, Result};
 use crate::evaluation::predict;
 use crate::models::{self, Choice};
+use crate::observer::Observer;
 use crate::recipe::Recipe;
 use crate::run::directory::RunDirectory;
 use crate::run::metrics_log::{self, Line};
-use crate::run::whole_file;
+use crate::run::{regular_file, whole_file};
 use crate::{figures, sheets};
 
 /// Held-out images that are shown.
@@ -37,16 +38,16 @@ pub struct ReportOptions {
 ///
 /// # Errors
 /// When the run cannot be read or the page cannot be written.
-pub fn write(options: &ReportOptions) -> Result<PathBuf> {
+pub fn write(options: &ReportOptions, observer: &mut dyn Observer) -> Result<PathBuf> {
     let run = RunDirectory::open(&options.run)?;
     let recipe = run.recipe()?;
-    let lines = metrics_log::read(&run.metrics())?;
+    let lines = metrics_log::read(&run.metrics())?.into_lines(&run.metrics(), observer);
     let mut page = Page::new(&recipe.experiment);
     summary(&mut page, &recipe, &lines);
     page.heading("Convergence");
     page.svg(&figures::convergence(&lines));
     found(&mut page, &run, options.data.as_deref())?;
-    pictures(&mut page, &run)?;
+    pictures(&mut page, &run, observer)?;
     page.heading("Recipe");
     page.listing(&recipe.to_toml()?);
     let path = match &options.out {
@@ -105,7 +106,7 @@ fn found(page: &mut Page, run: &RunDirectory, data: Option<&Path>) -> Result<()>
 }
 
 /// The pictures that were drawn while training: the first and the last.
-fn pictures(page: &mut Page, run: &RunDirectory) -> Result<()> {
+fn pictures(page: &mut Page, run: &RunDirectory, observer: &mut dyn Observer) -> Result<()> {
     let directory = run.samples();
     let entries = fs::read_dir(&directory).at("read", &directory)?;
     let mut paths = entries
@@ -113,17 +114,22 @@ fn pictures(page: &mut Page, run: &RunDirectory) -> Result<()> {
         .collect::<std::io::Result<Vec<_>>>()
         .at("read", &directory)?;
     paths.sort();
-    let last = paths.len().saturating_sub(1);
-    let shown = paths.iter().enumerate();
-    let shown = shown.filter(|(index, _)| *index == 0 || *index == last);
+    let mut readable = |path: &PathBuf| match regular_file::read(path) {
+        Ok(png) => Some((path.clone(), png)),
+        Err(error) => {
+            observer.warning(&format!("a picture is left out: {error}"));
+            None
+        }
+    };
+    let first = paths.iter().find_map(&mut readable);
+    let others = paths.iter().rev();
+    let last = others
+        .take_while(|path| first.as_ref().is_some_and(|(first, _)| *path > first))
+        .find_map(&mut readable);
     page.heading("While training");
-    for (_, path) in shown {
+    for (path, png) in first.iter().chain(&last) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        page.png(&read(path)?, &name);
+        page.png(png, &name);
     }
     Ok(())
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).at("read", path)
 }

@@ -1,7 +1,5 @@
 //! One self-contained HTML page about a run.
 
-use std::fmt::Write;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -74,8 +72,7 @@ impl Page {
     }
 
     fn add(&mut self, html: std::fmt::Arguments) {
-        // Writing to a string cannot fail.
-        let _ = self.body.write_fmt(html);
+        self.body += &html.to_string();
     }
 }
 

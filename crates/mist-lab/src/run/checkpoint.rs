@@ -1,6 +1,7 @@
 //! Checkpoints: the training's state behind a checksum, newest and one before.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -10,10 +11,12 @@ use crate::error::{AtPath, Error, Result};
 
 const MAGIC: &[u8; 8] = b"MISTCKP1";
 const DIGEST_LEN: usize = 32;
-/// A kill between the renames of `save` leaves the newest under its first name.
-const NEXT: &str = "next.ckpt";
 const LAST: &str = "last.ckpt";
 const PREVIOUS: &str = "previous.ckpt";
+/// Where the next one is written before it becomes the last.
+const NEXT: &str = "next.ckpt";
+/// The newest first: a kill between the renames of [`Checkpoints::save`] leaves it under its first name.
+const NAMES: [&str; 3] = [NEXT, LAST, PREVIOUS];
 
 /// The checkpoints of one run.
 #[derive(Clone, Debug)]
@@ -27,12 +30,6 @@ impl Checkpoints {
         Self { directory }
     }
 
-    /// Whether there is one to resume from.
-    pub fn exist(&self) -> bool {
-        let names = [NEXT, LAST, PREVIOUS];
-        names.iter().any(|name| self.directory.join(name).is_file())
-    }
-
     /// Saves a state; the one before stays until this one is safe.
     ///
     /// # Errors
@@ -42,11 +39,16 @@ impl Checkpoints {
         whole_file::write(&aside, &sealed(state))?;
         let last = self.directory.join(LAST);
         let rename = |from: &Path, to: &Path| fs::rename(from, to).at("write", to);
-        if last.exists() {
+        if last.try_exists().at("read", &last)? {
             rename(&last, &self.directory.join(PREVIOUS))?;
         }
         rename(&aside, &last)?;
         whole_file::sync_directory(&self.directory).at("write", &last)
+    }
+
+    /// Whether there are any, damaged ones too.
+    pub fn exist(&self) -> bool {
+        NAMES.iter().any(|name| self.directory.join(name).exists())
     }
 
     /// The newest whole state and where it was; damaged ones are passed over, and `warn` hears of each.
@@ -55,12 +57,12 @@ impl Checkpoints {
     /// When checkpoints are there and none is whole.
     pub fn load(&self, mut warn: impl FnMut(String)) -> Result<Option<(Vec<u8>, PathBuf)>> {
         let mut damaged = Vec::new();
-        for name in [NEXT, LAST, PREVIOUS] {
+        for name in NAMES {
             let path = self.directory.join(name);
-            if !path.exists() {
-                continue;
-            }
-            let bytes = fs::read(&path).at("read", &path)?;
+            let bytes = match fs::read(&path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                bytes => bytes.at("read", &path)?,
+            };
             match opened(&bytes) {
                 Some(state) => return Ok(Some((state.to_vec(), path))),
                 None => {
@@ -156,7 +158,7 @@ mod tests {
         let (directory, checkpoints) = checkpoints();
         checkpoints.save(b"one").unwrap();
         let at = |name: &str| directory.path().join(name);
-        fs::write(at(NEXT), sealed(b"two")).unwrap();
+        fs::write(at("next.ckpt"), sealed(b"two")).unwrap();
         assert_eq!(newest(&checkpoints), b"two");
         fs::rename(at(LAST), at(PREVIOUS)).unwrap();
         assert_eq!(newest(&checkpoints), b"two");

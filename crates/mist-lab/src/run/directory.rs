@@ -1,15 +1,18 @@
 //! The directory of one training.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::Checkpoints;
 use super::event_log::EventLog;
+use super::lock::RunLock;
 use super::whole_file;
 use crate::error::{AtPath, Context, Error, Result};
 use crate::machine::{self, Machine};
+use crate::observer::{Observer, Silent};
 use crate::recipe::Recipe;
 
 const CONFIG: &str = "config.toml";
@@ -34,6 +37,18 @@ pub struct Environment {
 }
 
 impl Environment {
+    fn here() -> Result<Self> {
+        // Paths need not be UTF-8.
+        let command = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+        Ok(Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: machine::commit(),
+            command: command.collect(),
+            machine: Machine::here(),
+            instruction_set: mist_kernels::simd::Isa::selected()?.to_string(),
+        })
+    }
+
     /// The command that started the run, for a shell.
     pub fn shell_command(&self) -> String {
         let arguments = self.command.iter().skip(1);
@@ -54,31 +69,52 @@ impl RunDirectory {
     /// # Errors
     /// When `out` holds a run already, or cannot be written.
     pub fn create(recipe: &Recipe, out: Option<&Path>) -> Result<Self> {
-        let root = match out {
-            Some(out) => out.to_owned(),
-            None => next_number(&Path::new("runs").join(&recipe.experiment))?,
+        let config = recipe.to_toml()?;
+        let environment = serde_json::to_vec_pretty(&Environment::here()?)?;
+        let (root, is_new) = match out {
+            Some(out) => {
+                let is_new = !out.exists();
+                fs::create_dir_all(out).at("create", out)?;
+                (out.to_owned(), is_new)
+            }
+            None => (
+                claim_number(&Path::new("runs").join(&recipe.experiment))?,
+                true,
+            ),
         };
-        if root.join(CONFIG).exists() {
+        let run = Self { root };
+        run.write_files(config.as_bytes(), &environment)
+            .inspect_err(|_| {
+                if is_new {
+                    // The first error matters more than this one; without a recipe in it, the directory can be used again.
+                    let _ = fs::remove_dir_all(&run.root);
+                }
+            })?;
+        Ok(run)
+    }
+
+    /// The recipe last: with it the directory is a run.
+    fn write_files(&self, config: &[u8], environment: &[u8]) -> Result<()> {
+        let _lock = RunLock::acquire(&self.root, &mut Silent)?;
+        if self.root.join(CONFIG).exists() {
             return Err(Error::Usage(format!(
                 "{} holds a run already; continue it with --resume or choose another --out",
-                root.display()
+                self.root.display()
             )));
         }
-        let run = Self { root };
-        for directory in [run.checkpoint_directory(), run.weights(), run.samples()] {
+        for directory in [self.checkpoint_directory(), self.weights(), self.samples()] {
             fs::create_dir_all(&directory).at("create", &directory)?;
         }
-        let environment = Environment {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: machine::commit(),
-            command: std::env::args().collect(),
-            machine: Machine::here(),
-            instruction_set: mist_kernels::simd::Isa::selected()?.to_string(),
-        };
-        let environment = serde_json::to_vec_pretty(&environment)?;
-        whole_file::write(&run.root.join(ENVIRONMENT), &environment)?;
-        whole_file::write(&run.root.join(CONFIG), recipe.to_toml()?.as_bytes())?;
-        Ok(run)
+        whole_file::write(&self.root.join(ENVIRONMENT), environment)?;
+        whole_file::write(&self.root.join(CONFIG), config)
+    }
+
+    /// Takes the lock that keeps other trainings out.
+    ///
+    /// # Errors
+    /// When another process trains this run.
+    pub fn lock(&self, observer: &mut dyn Observer) -> Result<RunLock> {
+        RunLock::acquire(&self.root, observer)
     }
 
     /// A run that exists.
@@ -100,11 +136,7 @@ impl RunDirectory {
     /// # Errors
     /// When `runs/` cannot be read.
     pub fn newest(experiment: &str) -> Result<Option<Self>> {
-        let parent = Path::new("runs").join(experiment);
-        let newest = numbers(&parent)?.into_iter().max();
-        newest
-            .map(|number| Self::open(&parent.join(number.to_string())))
-            .transpose()
+        newest_in(&Path::new("runs").join(experiment))
     }
 
     /// Where it is.
@@ -163,20 +195,95 @@ impl RunDirectory {
     }
 }
 
-fn next_number(parent: &Path) -> Result<PathBuf> {
-    let newest = numbers(parent)?.into_iter().max().unwrap_or(0);
-    Ok(parent.join((newest + 1).to_string()))
+/// The run of the highest number; a start that was killed at once left a number without a run.
+fn newest_in(parent: &Path) -> Result<Option<RunDirectory>> {
+    let paths = numbers(parent)?.into_iter();
+    let runs = paths.filter(|number| parent.join(number.to_string()).join(CONFIG).is_file());
+    runs.max()
+        .map(|number| RunDirectory::open(&parent.join(number.to_string())))
+        .transpose()
 }
 
-fn numbers(parent: &Path) -> Result<Vec<u64>> {
-    if !parent.exists() {
-        return Ok(Vec::new());
+/// Makes the directory of the next number; of two processes at once, each gets one of its own.
+fn claim_number(parent: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(parent).at("create", parent)?;
+    let newest = numbers(parent)?.into_iter().max().unwrap_or(0);
+    let mut number = u64::from(newest) + 1;
+    loop {
+        let path = parent.join(number.to_string());
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            made => return made.at("create", &path).map(|()| path),
+        }
     }
-    let entries = fs::read_dir(parent).at("read", parent)?;
+}
+
+fn numbers(parent: &Path) -> Result<Vec<u32>> {
+    let entries = match fs::read_dir(parent) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.at("read", parent)?,
+    };
     let mut numbers = Vec::new();
     for entry in entries {
         let name = entry.at("read", parent)?.file_name();
-        numbers.extend(name.to_string_lossy().parse::<u64>());
+        // What has another name is no numbered run.
+        numbers.extend(name.to_string_lossy().parse::<u32>());
     }
     Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::thread;
+
+    use super::*;
+    use crate::Fault;
+
+    #[test]
+    fn starts_at_once_get_numbers_of_their_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let parent = directory.path().join("runs/recipe");
+        let claim = || {
+            (0..50)
+                .map(|_| claim_number(&parent).unwrap())
+                .collect::<Vec<_>>()
+        };
+        let claimed: Vec<PathBuf> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(claim)).collect();
+            threads
+                .into_iter()
+                .flat_map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        let different: HashSet<&PathBuf> = claimed.iter().collect();
+        assert_eq!((claimed.len(), different.len()), (200, 200));
+    }
+
+    #[test]
+    fn a_start_that_fails_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut recipe = Recipe::load("glyphs-demo", &[]).unwrap();
+        recipe.seed = u64::MAX;
+        let out = directory.path().join("run");
+        RunDirectory::create(&recipe, Some(&out)).unwrap_err();
+        assert!(!out.exists());
+        recipe.seed = 1;
+        let run = RunDirectory::create(&recipe, Some(&out)).unwrap();
+        assert_eq!(run.recipe().unwrap(), recipe);
+        let again = RunDirectory::create(&recipe, Some(&out)).unwrap_err();
+        assert_eq!(again.fault(), Fault::Usage);
+        assert_eq!(run.recipe().unwrap(), recipe);
+    }
+
+    #[test]
+    fn a_directory_without_a_recipe_is_not_the_newest_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let recipe = Recipe::load("glyphs-demo", &[]).unwrap();
+        let first = directory.path().join("1");
+        RunDirectory::create(&recipe, Some(&first)).unwrap();
+        fs::create_dir(directory.path().join("2")).unwrap();
+        let newest = newest_in(directory.path()).unwrap().unwrap();
+        assert_eq!(newest.root(), first);
+    }
 }

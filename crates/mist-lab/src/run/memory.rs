@@ -16,6 +16,7 @@ const BASE_MB: f64 = 200.0;
 /// When it does.
 pub fn check(recipe: &Recipe, size: ImageSize) -> Result<()> {
     let needed = needed_mb(recipe, size)?;
+    // A system that does not tell its free memory refuses nothing.
     match available_mb() {
         Some(available) if needed > available => Err(Error::Usage(format!(
             "this training needs about {needed:.0} MB of memory and {available:.0} MB are free; a smaller \

@@ -1,7 +1,7 @@
 //! `metrics.jsonl`: a line per log step.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use mist::measurements::Measurements;
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::whole_file;
 use crate::error::{AtPath, Result};
+use crate::observer::Observer;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,29 @@ pub struct Line {
     pub measurements: Measurements,
 }
 
+/// What a file holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// Every line that is whole.
+    pub lines: Vec<Line>,
+    /// How many lines are not.
+    pub damaged: usize,
+}
+
+impl Curve {
+    /// The lines; the observer is told how many are damaged.
+    pub fn into_lines(self, path: &Path, observer: &mut dyn Observer) -> Vec<Line> {
+        if self.damaged > 0 {
+            observer.warning(&format!(
+                "{}: damaged lines left out: {}",
+                path.display(),
+                self.damaged
+            ));
+        }
+        self.lines
+    }
+}
+
 /// The file, open at its end.
 #[derive(Debug)]
 pub struct MetricsLog {
@@ -33,19 +57,18 @@ pub struct MetricsLog {
 }
 
 impl MetricsLog {
-    /// Opens the file and drops lines after `step`: they are about to be written again.
+    /// Opens the file and drops lines after `step`, since they are about to be written again, and damaged ones.
     ///
     /// # Errors
     /// When the file cannot be read or written.
-    pub fn open(path: &Path, step: u64) -> Result<(Self, Vec<Line>)> {
-        let mut kept = if path.exists() {
-            read(path)?
-        } else {
-            Vec::new()
+    pub fn open(path: &Path, step: u64) -> Result<(Self, Curve)> {
+        let mut kept = match fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Curve::default(),
+            bytes => parse(&bytes.at("read", path)?),
         };
-        kept.retain(|line| line.step <= step);
+        kept.lines.retain(|line| line.step <= step);
         let mut text = Vec::new();
-        for line in &kept {
+        for line in &kept.lines {
             serde_json::to_writer(&mut text, line)?;
             text.push(b'\n');
         }
@@ -69,34 +92,52 @@ impl MetricsLog {
     }
 }
 
-/// The whole lines of a file; a last line that a crash cut off is left out.
+/// The lines of a file.
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn read(path: &Path) -> Result<Vec<Line>> {
-    let text = fs::read_to_string(path).at("read", path)?;
-    let lines = text.lines().map(serde_json::from_str::<Line>);
-    Ok(lines.map_while(std::result::Result::ok).collect())
+pub fn read(path: &Path) -> Result<Curve> {
+    Ok(parse(&fs::read(path).at("read", path)?))
+}
+
+/// A last line that a crash cut off counts as not written; any other that cannot be read is damaged.
+fn parse(bytes: &[u8]) -> Curve {
+    let mut curve = Curve::default();
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        match serde_json::from_slice(line) {
+            Ok(line) => curve.lines.push(line),
+            Err(_) => curve.damaged += usize::from(line.ends_with(b"\n")),
+        }
+    }
+    curve
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn lines_after_the_checkpoint_are_written_again() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("metrics.jsonl");
-        let line = |step| Line {
+    fn line(step: u64) -> Line {
+        Line {
             step,
             secs: 0.5,
             validation: None,
             measurements: Measurements::new()
                 .with("task_loss", 0.1)
                 .with("heatmap_loss", 0.2),
-        };
+        }
+    }
+
+    fn text(lines: &[Line]) -> String {
+        let text = |line| serde_json::to_string(line).unwrap() + "\n";
+        lines.iter().map(text).collect()
+    }
+
+    #[test]
+    fn lines_after_the_checkpoint_are_written_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("metrics.jsonl");
         let (mut log, kept) = MetricsLog::open(&path, 0).unwrap();
-        assert!(kept.is_empty());
+        assert_eq!(kept, Curve::default());
         for step in [10, 20, 30] {
             log.write(&line(step)).unwrap();
         }
@@ -106,8 +147,40 @@ mod tests {
         )
         .unwrap();
         let (mut log, kept) = MetricsLog::open(&path, 20).unwrap();
-        assert_eq!(kept, [line(10), line(20)]);
+        assert_eq!((kept.lines, kept.damaged), (vec![line(10), line(20)], 0));
         log.write(&line(30)).unwrap();
-        assert_eq!(read(&path).unwrap(), [line(10), line(20), line(30)]);
+        let lines = read(&path).unwrap().lines;
+        assert_eq!(lines, [line(10), line(20), line(30)]);
+    }
+
+    #[test]
+    fn a_damaged_line_costs_no_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("metrics.jsonl");
+        let mut bytes = text(&[line(10)]).into_bytes();
+        bytes.extend(b"{\"step\": 2\xff0, \"secs\"\n\n");
+        bytes.extend(text(&[line(30), line(40)]).into_bytes());
+        fs::write(&path, bytes).unwrap();
+        let (_, kept) = MetricsLog::open(&path, 30).unwrap();
+        assert_eq!((kept.lines, kept.damaged), (vec![line(10), line(30)], 2));
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            text(&[line(10), line(30)])
+        );
+    }
+
+    #[test]
+    fn numbers_are_read_as_they_were_written_to_the_bit() {
+        for numerator in 0..=2304_u32 {
+            let number = f64::from(numerator) / 2304.0;
+            let validation = Measurements::new().with("both", number);
+            let written = Line {
+                secs: number * 1e5,
+                validation: Some(validation),
+                ..line(numerator.into())
+            };
+            let curve = parse(text(std::slice::from_ref(&written)).as_bytes());
+            assert_eq!(curve.lines, [written], "{numerator} of 2304");
+        }
     }
 }

@@ -3,7 +3,9 @@
 pub mod checkpoint;
 pub mod directory;
 pub mod event_log;
+pub mod lock;
 pub mod memory;
 pub mod metrics_log;
+pub mod regular_file;
 pub mod tensorboard;
 pub mod whole_file;

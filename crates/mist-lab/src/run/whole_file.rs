@@ -15,7 +15,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn write_aside(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
+    // A bare file name has the parent "", which names no directory.
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let directory = parent.unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".mist-").suffix(".tmp");
     // Temporary files are private by default; these get what the umask leaves.

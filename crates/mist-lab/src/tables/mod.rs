@@ -2,8 +2,6 @@
 
 mod list;
 
-use std::fmt::Write;
-
 pub use list::TABLES;
 
 use crate::results::ResultFile;
@@ -91,10 +89,9 @@ impl Table {
         for (index, Column { heading, .. }) in self.columns.iter().enumerate() {
             let beside_paper = self.beside_paper(index);
             columns += 1 + usize::from(beside_paper);
-            // Writing to a string cannot fail.
-            let _ = match beside_paper {
-                true => write!(text, " {heading}: paper | ours |"),
-                false => write!(text, " {heading} |"),
+            text += &match beside_paper {
+                true => format!(" {heading}: paper | ours |"),
+                false => format!(" {heading} |"),
             };
         }
         text += " seeds | test scenes | training |\n|---|";
@@ -116,18 +113,17 @@ impl Table {
             if self.beside_paper(index) {
                 let paper = row.of_paper(index);
                 let paper = paper.map_or("-".to_owned(), |value| unit.of_paper(value));
-                let _ = write!(text, " {paper} |");
+                text += &format!(" {paper} |");
             }
-            let _ = write!(text, " {} |", mean_of(metric, *unit, ours));
+            text += &format!(" {} |", mean_of(metric, *unit, ours));
         }
         let minutes = ours.iter().map(|result| result.wall_secs / 60.0);
         let longest = minutes.fold(0.0, f64::max);
         let scenes = ours.iter().map(|result| result.test_images).min();
-        let _ = match scenes {
-            Some(scenes) => writeln!(text, " {} | {scenes} | {longest:.0} min |", ours.len()),
-            None => writeln!(text, " - | - | - |"),
-        };
-        text
+        text + &match scenes {
+            Some(scenes) => format!(" {} | {scenes} | {longest:.0} min |\n", ours.len()),
+            None => " - | - | - |\n".to_owned(),
+        }
     }
 }
 

@@ -46,8 +46,9 @@ pub enum End {
 /// Refuses a recipe that cannot be trained here, before anything is written.
 ///
 /// # Errors
-/// When its data is missing, its settings do not fit the data, or memory is too small.
+/// When a setting is out of range, its data is missing, its settings do not fit the data, or memory is too small.
 pub fn check(recipe: &Recipe, catalog: &Catalog) -> Result<()> {
+    recipe.check()?;
     let dataset = open(recipe, Split::Train, catalog)?;
     if let Some(size) = dataset.image_size() {
         memory::check(recipe, size)?;
@@ -138,11 +139,17 @@ pub fn train(
     options: &TrainOptions,
     observer: &mut dyn Observer,
 ) -> Result<End> {
+    let _lock = run.lock(observer)?;
     let recipe = run.recipe()?;
     let catalog = Catalog::new(options.data.as_deref());
     check(&recipe, &catalog)?;
-    let checkpoints = run.checkpoint_directory();
-    whole_file::remove_leftovers(&checkpoints).at("read", &checkpoints)?;
+    for directory in [
+        run.root().to_owned(),
+        run.checkpoint_directory(),
+        run.weights(),
+    ] {
+        whole_file::remove_leftovers(&directory).at("clean up", &directory)?;
+    }
     let device = options.device.clone().autodiff();
     let saved = run
         .checkpoints()
@@ -161,6 +168,10 @@ pub fn train(
         _ => Event::Resumed,
     };
     run.event_log().write(event, start)?;
+    observer.message(&match start {
+        0 => "no checkpoint yet: training starts from step 0".to_owned(),
+        _ => format!("training continues after step {start}"),
+    });
     let logger = Logger::open(run, start, observer)?;
     observer.training_started(start, recipe.steps);
     let training = Training {

@@ -14,6 +14,7 @@ use crate::batches;
 use crate::error::{Error, Result};
 use crate::evaluation::predict;
 use crate::logger::Logger;
+use crate::models;
 use crate::observer::{Observer, TrainingProgress};
 use crate::recipe::Recipe;
 use crate::run::directory::RunDirectory;
@@ -129,11 +130,11 @@ impl Training<'_> {
 
     fn diverged(&self, done: u64, what: &str) -> Error {
         let kept = match self.run.checkpoints().exist() {
-            true => "the last good checkpoint is kept; ",
-            false => "",
+            true => "the last good checkpoint is kept",
+            false => "there is no checkpoint yet",
         };
         Error::Diverged(format!(
-            "training diverged at step {}: {what}; {kept}lower learning rates may help",
+            "training diverged at step {}: {what}; {kept}, lower learning rates may help",
             done + 1
         ))
     }
@@ -144,6 +145,9 @@ impl Training<'_> {
         let finder = self.learner.finder(device)?;
         let held_out = self.held_out.as_ref();
         let predictions = match predict(finder.as_ref(), held_out, VALIDATION_IMAGES, device) {
+            Err(error @ Error::Pixels(_)) => {
+                return Err(self.diverged(done - 1, &format!("{error} (held-out images)")));
+            }
             Err(Error::Model(error)) if is_divergence(&error) => {
                 return Err(self.diverged(done - 1, &format!("{error} (held-out images)")));
             }
@@ -182,5 +186,5 @@ fn is_divergence(error: &mist::Error) -> bool {
 }
 
 fn save_weights(path: &Path, finder: &dyn Finder) -> Result<()> {
-    whole_file::write(path, &finder.to_safetensors()?)
+    whole_file::write(path, &models::weights_file(finder)?)
 }

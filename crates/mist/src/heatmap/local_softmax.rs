@@ -6,7 +6,7 @@ use burn::tensor::ops::{AvgPoolOptions, MaxPoolOptions, PadMode};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::settings::{Bounds, finite};
+use crate::settings::{Bounds, WEIGHT, within};
 
 /// The widest window.
 const MAX_WINDOW_PX: usize = 999;
@@ -87,10 +87,10 @@ impl LocalSoftmax {
     /// Refuses impossible settings.
     ///
     /// # Errors
-    /// When the window is not odd or the strength not finite.
+    /// When the window is not odd or the strength out of bounds.
     pub fn check(&self) -> Result<(), Error> {
         Bounds::new("window_px", 1, MAX_WINDOW_PX).check_odd(self.window_px)?;
-        finite([("strength", self.strength)])
+        within([("strength", self.strength, WEIGHT)])
     }
 
     /// Sharpens every map.
@@ -99,7 +99,7 @@ impl LocalSoftmax {
     /// - input and output: `[batch, maps, height, width]`
     ///
     /// # Errors
-    /// When the window is not odd or the strength not finite.
+    /// When the window is not odd or the strength out of bounds.
     ///
     /// # Example
     /// ```

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::loss::{MeanDistance, check_window};
 use crate::model::{ModelConfig, TaskNetwork};
 use crate::proposals::Proposals;
-use crate::settings::{Bounds, finite};
+use crate::settings::{ANGLE_RAD, Bounds, LENGTH_PX, WEIGHT, within};
 
 /// Which comes first, the task network or the keypoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,21 +160,21 @@ impl LiftedConfig {
     /// Refuses settings that a model cannot be trained with.
     ///
     /// # Errors
-    /// When a number is not finite or out of bounds, or patches of an auto-encoder would be rotated.
+    /// When a number is out of bounds, or patches of an auto-encoder would be rotated.
     pub fn check(&self, model: &ModelConfig) -> Result<(), Error> {
         let (keypoints, jitter) = (&self.keypoints, &self.jitter);
-        finite([
-            ("keypoints.learning_rate", keypoints.learning_rate),
-            ("keypoints.max_step_px", keypoints.max_step_px),
-            ("keypoints.momentum", keypoints.momentum),
-            ("keypoints.lambda", keypoints.lambda),
-            ("jitter.shift_px", jitter.shift_px),
-            ("jitter.scale_frac", jitter.scale_frac),
-            ("jitter.rotation_rad", jitter.rotation_rad),
-            ("task_loss_factor", self.task_loss_factor),
+        within([
+            ("keypoints.learning_rate", keypoints.learning_rate, WEIGHT),
+            ("keypoints.max_step_px", keypoints.max_step_px, LENGTH_PX),
+            ("keypoints.momentum", keypoints.momentum, 0.0..=1.0),
+            ("keypoints.lambda", keypoints.lambda, WEIGHT),
+            ("jitter.shift_px", jitter.shift_px, LENGTH_PX),
+            ("jitter.scale_frac", jitter.scale_frac, 0.0..=0.99),
+            ("jitter.rotation_rad", jitter.rotation_rad, ANGLE_RAD),
+            ("task_loss_factor", self.task_loss_factor, WEIGHT),
         ])?;
         if let HeatmapLoss::WeightedMean { sharpness } = self.heatmap.loss {
-            finite([("heatmap.loss.weighted_mean.sharpness", sharpness)])?;
+            within([("heatmap.loss.weighted_mean.sharpness", sharpness, WEIGHT)])?;
         }
         Bounds::new("keypoints.steps", 0, 1000).check(keypoints.steps)?;
         check_window(self.heatmap.window_px)?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::EncoderConfig;
 
-/// The values a redrawn patch may have.
+/// Range of a reconstructed patch's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PatchValues {
@@ -16,7 +16,8 @@ pub enum PatchValues {
     Signed,
 }
 
-/// The encoder and its mirror image: 2x2 transposed convolutions up, a sigmoid at the end if values are `0..1`.
+/// The encoder and a decoder that mirrors it with 2x2 transposed convolutions; ends with a sigmoid for
+/// [`PatchValues::Unit`].
 ///
 /// # Shapes
 /// - input: `[patches, in_channels, side, side]` with a `side` that `2^levels` divides
@@ -64,9 +65,9 @@ mod tests {
         let shapes = network.shapes(Shape::new(1, 32, 32)).unwrap();
         assert_eq!(shapes.last(), Some(&Shape::new(1, 32, 32)));
         assert!(shapes.contains(&Shape::new(128, 1, 1)));
-        for (side, redrawn) in [(96, 96), (40, 32)] {
+        for (side, reconstructed) in [(96, 96), (40, 32)] {
             let output = network.output_shape(Shape::new(1, side, side));
-            assert_eq!(output, Ok(Shape::new(1, redrawn, redrawn)));
+            assert_eq!(output, Ok(Shape::new(1, reconstructed, reconstructed)));
         }
         assert!(network.output_shape(Shape::new(1, 31, 31)).is_err());
     }

@@ -4,7 +4,7 @@ use mist_kernels::network::{Layer, Network, NetworkError};
 
 use super::EncoderConfig;
 
-/// The encoder followed by a dense layer that gives one logit per class.
+/// The encoder followed by a dense layer with one logit per class.
 ///
 /// # Shapes
 /// - input: `[patches, in_channels, side, side]` with `2^levels <= side < 2 * 2^levels`, as the dense layer reads one

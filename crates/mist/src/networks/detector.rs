@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::BlockStyle;
 
-/// A fully convolutional network that scores every pixel; its output has the input's size.
+/// A fully convolutional network that scores every pixel.
 ///
 /// The default is the paper's for gray images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct DetectorConfig {
     pub channels: usize,
     /// Residual blocks.
     pub blocks: usize,
-    /// Style of the blocks; the official one also normalises the input and mirrors its border.
+    /// Style of the blocks; the official one also has reflection padding and batch norm on the input.
     pub style: BlockStyle,
 }
 

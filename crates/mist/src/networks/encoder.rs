@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::BlockStyle;
 
-/// Levels of residual blocks with a 2x2 max-pool after each, and a last stage on the pooled map.
+/// Levels of residual blocks with a 2x2 max-pool after each, and a last stage of blocks on the pooled map, the code.
 ///
 /// The default is the paper's for gray patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +22,8 @@ pub struct EncoderConfig {
     pub blocks_per_level: usize,
     /// Style of the blocks.
     pub style: BlockStyle,
-    /// Channels of the code, instead of as many as the last level has: few of them leave room for little more than
-    /// one shape and its weight.
+    /// Channels of the code; by default those of the last level. A narrow code can represent little more than one shape
+    /// and its intensity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_channels: Option<usize>,
 }

@@ -18,11 +18,11 @@ use mist_kernels::simd::{Isa, Precision};
 use crate::Error;
 use crate::flex::{tensor_or_nan, values};
 
-/// What a call needs beside its tensors.
+/// Arguments of a call beside its tensors.
 #[derive(Clone)]
 pub struct NetworkCall {
     executor: Arc<Executor>,
-    /// Means and variances of the input, where those of the batch are not to be used.
+    /// Means and variances of the input, `[in_channels]` each, unless those of the batch are used.
     given_statistics: Option<(Vec<f32>, Vec<f32>)>,
 }
 
@@ -47,10 +47,15 @@ impl NetworkCall {
     }
 }
 
-/// The operation.
+/// A network as a burn operation.
 #[backend_extension(Flex, Autodiff)]
 pub trait FusedNetwork: Backend {
-    /// `[batch, channels, height, width]` images and flat parameters to `[batch, channels, height, width]` outputs.
+    /// Runs the network.
+    ///
+    /// # Shapes
+    /// - `images`: `[batch, in_channels, height, width]`
+    /// - `parameters`: `[parameter_count]`
+    /// - output: `[batch, out_channels, out_height, out_width]`
     fn fused_network(
         images: FloatTensor<Self>,
         parameters: FloatTensor<Self>,
@@ -169,7 +174,7 @@ impl Backward<Flex, 2> for NetworkBackward {
     }
 }
 
-/// Executors by input size, so that each is prepared once and its memory is used again.
+/// Executors by input size, so that each is compiled once and its memory is reused.
 #[derive(Clone, Default)]
 pub(super) struct Executors(Arc<Mutex<Known>>);
 
@@ -182,8 +187,8 @@ impl fmt::Debug for Executors {
 }
 
 impl Executors {
-    /// More sizes than a multi-scale network has.
-    const MOST: usize = 16;
+    /// Most executors that are kept, more than a multi-scale network needs.
+    const CAPACITY: usize = 16;
 
     fn get(&self, network: &Network, shape: Shape) -> Result<Arc<Executor>, Error> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -192,7 +197,7 @@ impl Executors {
         }
         let (isa, precision) = (Isa::selected()?, Precision::selected()?);
         let executor = Arc::new(Executor::new(network, shape, isa, precision)?);
-        if known.len() == Self::MOST {
+        if known.len() == Self::CAPACITY {
             known.remove(0);
         }
         known.push((shape, Arc::clone(&executor)));
@@ -284,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_that_nobody_wants_are_left_out() {
+    fn unwanted_gradients_are_left_out() {
         let wanted = Wanted {
             input: false,
             parameters: true,

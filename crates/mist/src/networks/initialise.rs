@@ -1,4 +1,4 @@
-//! Starting weights: a pure function of the network and a seed.
+//! Initial weights: a pure function of the network and a seed.
 
 use mist_kernels::network::{Network, ParameterRole};
 use rand::{RngExt, SeedableRng};

@@ -11,22 +11,22 @@ use super::fused::Executors;
 use super::initialise::initial_parameters;
 use crate::Error;
 
-/// Which statistics a batch norm on the input uses.
+/// Statistics for a batch norm on the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputStatistics {
-    /// Of the current batch: training, and the released code's choice at test time too.
+    /// Those of the batch: in training, and in the released code at test time too.
     Batch,
-    /// The running ones, see [`NetworkModule::observe_input`].
+    /// Running averages, see [`NetworkModule::observe_input`].
     Running,
 }
 
 /// A network with weights.
 ///
-/// All trainable parameters live in one flat tensor, laid out by [`Network::parameters`], so that optimisers,
-/// averages and checkpoints handle one tensor per network.
+/// All trainable parameters are in one flat tensor, laid out by [`Network::parameters`], so that optimisers, averages and
+/// checkpoints handle one tensor per network.
 #[derive(Module, Debug)]
 pub struct NetworkModule {
-    /// The flat parameter vector.
+    /// The flat parameter vector, `[parameter_count]`.
     pub parameters: Param<Tensor<1>>,
     running_mean: Param<Tensor<1>>,
     running_variance: Param<Tensor<1>>,
@@ -37,7 +37,7 @@ pub struct NetworkModule {
 }
 
 impl NetworkModule {
-    /// Share of the newest batch in the running input statistics.
+    /// Weight of the newest batch in the running statistics.
     const MOMENTUM: f64 = 0.1;
 
     /// A module with initial weights drawn from `seed`.
@@ -77,7 +77,7 @@ impl NetworkModule {
         })
     }
 
-    /// The same network and weights, whose gradients are not wanted: passing it saves the work of computing them.
+    /// The same network with frozen weights, whose gradients are not computed.
     pub fn frozen(&self) -> Self {
         let mut module = self.clone();
         let detached = self.parameters.val().detach();
@@ -113,12 +113,12 @@ impl NetworkModule {
         &self.network
     }
 
-    /// Mean and variance per input channel that [`InputStatistics::Running`] uses.
+    /// Mean and variance of [`InputStatistics::Running`], `[in_channels]` each.
     pub fn running_statistics(&self) -> (Tensor<1>, Tensor<1>) {
         (self.running_mean.val(), self.running_variance.val())
     }
 
-    /// Replaces the running statistics.
+    /// Replaces the running statistics, `[in_channels]` each.
     pub fn with_running_statistics(mut self, mean: Tensor<1>, variance: Tensor<1>) -> Self {
         let frozen = |param: Param<Tensor<1>>, value: Tensor<1>| param.map(|_| value.detach());
         self.running_mean = frozen(self.running_mean, mean);
@@ -126,7 +126,7 @@ impl NetworkModule {
         self
     }
 
-    /// Moves the running input statistics towards those of a training batch `[batch, channels, height, width]`.
+    /// Updates the running statistics with a training batch, `[batch, in_channels, height, width]`.
     ///
     /// Does nothing for a network without batch norm.
     pub fn observe_input(self, images: Tensor<4>) -> Self {
@@ -155,7 +155,7 @@ impl NetworkModule {
         self.with_running_statistics(mean, variance)
     }
 
-    /// Runs the network: fused by `mist_kernels` for f32 on the CPU, else by burn's operations.
+    /// Runs the network: by the fused kernels of `mist_kernels` for f32 on the CPU, else by burn's operations.
     ///
     /// # Shapes
     /// - input: `[batch, in_channels, height, width]`
@@ -207,7 +207,7 @@ impl NetworkModule {
         Ok(x)
     }
 
-    /// Both can be replaced without a check.
+    /// Parameters and running statistics can be replaced by tensors of any length.
     fn check_lengths(&self) -> Result<(), Error> {
         let [actual] = self.parameters.dims();
         let expected = self.network.parameter_count();
@@ -270,7 +270,7 @@ impl NetworkModule {
     }
 }
 
-/// Hands out the flat vector's tensors in layer order.
+/// Splits the flat vector into tensors, in layer order.
 struct ParameterReader {
     flat: Tensor<1>,
     specs: std::vec::IntoIter<mist_kernels::network::ParameterSpec>,

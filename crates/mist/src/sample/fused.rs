@@ -12,7 +12,7 @@ use mist_kernels::sampler::{self, SamplerError, Sizes, Wanted};
 
 use crate::flex::{tensor_or_nan, values};
 
-/// Which way a call goes.
+/// Which operator a call runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Direction {
     /// S: images to patches.
@@ -21,7 +21,7 @@ pub enum Direction {
     Paste,
 }
 
-/// What a call needs beside its tensors.
+/// Arguments of a call beside its tensors.
 #[derive(Clone, Debug)]
 pub struct SamplerCall {
     direction: Direction,
@@ -66,10 +66,15 @@ impl SamplerCall {
     }
 }
 
-/// The operation.
+/// S and S^-1 as a burn operation.
 #[backend_extension(Flex, Autodiff)]
 pub trait FusedSampler: Backend {
-    /// `[batch, channels, height, width]` images to `[batch, K, channels, patch_px, patch_px]` patches or back.
+    /// Runs S or S^-1.
+    ///
+    /// # Shapes
+    /// - `source` of S, output of S^-1: `[batch, channels, height, width]`
+    /// - `source` of S^-1, output of S: `[batch, K, channels, patch_px, patch_px]`
+    /// - `keypoints`: `[batch, K, 3]`
     fn fused_sampler(
         source: FloatTensor<Self>,
         keypoints: FloatTensor<Self>,
@@ -168,7 +173,7 @@ impl Backward<Flex, 2> for SamplerBackward {
     }
 }
 
-/// Whether the operation can read both tensors: f32 on the CPU.
+/// Whether the operation can run on these tensors: f32 on the CPU.
 pub(super) fn can_run<const D: usize>(source: &Tensor<D>, keypoints: &Tensor<3>) -> bool {
     let devices = [source.device(), keypoints.device()].map(Device::inner);
     let types = [source.dtype(), keypoints.dtype()];

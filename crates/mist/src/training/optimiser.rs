@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Adam, AdamConfig, Progress, Schedule};
 use crate::Error;
 use crate::networks::NetworkModule;
-use crate::settings::finite;
+use crate::settings::{WEIGHT, within};
 
 /// Settings of an [`Optimiser`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,15 +35,15 @@ impl OptimiserConfig {
     /// Refuses impossible settings.
     ///
     /// # Errors
-    /// When a number is not finite or out of range.
+    /// When a number is out of range.
     pub fn check(&self) -> Result<(), Error> {
         let (adam, schedule) = (&self.adam, &self.schedule);
-        finite([
-            ("adam.learning_rate", adam.learning_rate),
-            ("adam.epsilon", adam.epsilon),
-            ("clip_norm", self.clip_norm),
-            ("schedule.decay_from", schedule.decay_from),
-            ("schedule.final_share", schedule.final_share),
+        within([
+            ("adam.learning_rate", adam.learning_rate, WEIGHT),
+            ("adam.epsilon", adam.epsilon, WEIGHT),
+            ("clip_norm", self.clip_norm, WEIGHT),
+            ("schedule.decay_from", schedule.decay_from, 0.0..=1.0),
+            ("schedule.final_share", schedule.final_share, 0.0..=1.0),
         ])?;
         let shares = [
             ("adam.beta1", adam.beta1),
@@ -55,12 +55,6 @@ impl OptimiserConfig {
                 let requirement = "at least 0 and below 1".into();
                 return Err(Error::Setting { name, requirement });
             }
-        }
-        if adam.learning_rate < 0.0 {
-            return Err(Error::Setting {
-                name: "adam.learning_rate",
-                requirement: "at least 0".into(),
-            });
         }
         Ok(())
     }

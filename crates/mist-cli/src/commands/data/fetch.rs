@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use mist_data::{Digits, Fetched, default_destination, fetch_mnist, locate};
+use mist_data::{
+    Digits, Error as DataError, Fetched, RequestError, default_destination, fetch_mnist, locate,
+};
 use mist_lab::{Error, Result};
 
 use crate::console::Console;
@@ -18,13 +20,14 @@ pub fn run(out: Option<PathBuf>, console: &Console) -> Result<()> {
                 console.line("MNIST is here already and its sums are right");
                 directory
             }
-            Err(_) => {
+            Err(DataError::Request(RequestError::MnistNotFound { .. })) => {
                 let cache = default_destination().ok_or_else(|| {
                     let reason = "there is no home directory to cache data in: name one with --out";
                     Error::Usage(reason.to_owned())
                 })?;
                 fetch_into(cache, console)?
             }
+            Err(error) => return Err(error.into()),
         },
     };
     stdout::write(&format!("{}\n", directory.display()))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mist_data::{IfExists, generate};
-use mist_lab::Result;
+use mist_lab::{Error, Result};
 
 use crate::cli::Scenes;
 use crate::console::Console;
@@ -25,7 +25,12 @@ pub fn run(
         IfExists::Refuse
     };
     let signals = Signals::listen()?;
-    let written = generate(&set, count, out, if_exists, &|| signals.seen().is_some())?;
+    let stopped = || signals.seen().is_some();
+    let written = generate(&set, count, out, if_exists, &stopped);
+    let written = written.map_err(|error| match signals.seen() {
+        Some(signal) => Error::Stopped(signal),
+        None => error.into(),
+    })?;
     console.line(format_args!(
         "wrote {} scenes with {} boxes",
         written.images, written.instances

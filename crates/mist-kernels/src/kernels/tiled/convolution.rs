@@ -34,7 +34,7 @@ pub(crate) struct TileConvolution<'a, T> {
 /// rounded numbers of the other. Residues times residues would be lost in the sums.
 const TERMS: [[usize; 2]; 3] = [[0, 0], [1, 0], [0, 1]];
 
-/// Sums on their way from tiles to the map.
+/// Sums of a block of positions, between the tiles and the map.
 #[repr(C, align(64))]
 struct Sums([f32; POSITIONS * 2 * SIDE]);
 

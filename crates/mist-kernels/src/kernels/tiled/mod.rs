@@ -3,7 +3,7 @@
 //! A strip of the source is laid out as one line of positions, rows and samples one after the other with zeros between
 //! them. A tap is then a constant distance between positions, so that a tile of sixteen outputs reads sixteen
 //! neighbouring positions at that distance, across the ends of rows and samples. Outputs that lie between rows are
-//! computed and dropped.
+//! computed and discarded.
 
 mod convolution;
 mod outputs;

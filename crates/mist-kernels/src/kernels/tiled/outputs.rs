@@ -1,4 +1,4 @@
-//! Sums on their way from tiles to a map.
+//! Sums of tiles written to a map.
 
 use super::{POSITIONS, Plane};
 use crate::simd::Vector;

@@ -1,8 +1,8 @@
 //! A map as a convolution on tiles sees it.
 
-use crate::kernels::run::Side;
+use crate::kernels::run::MapSize;
 
-/// A map whose pixels may stand for several of its own: then their channels follow each other.
+/// A map whose pixels may each consist of several of the map's own, with their channels one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pixels {
     pub height: usize,
@@ -17,35 +17,35 @@ pub(crate) struct Pixels {
 
 impl Pixels {
     /// The map as it is.
-    pub fn single(side: Side) -> Self {
+    pub fn single(size: MapSize) -> Self {
         Self {
-            height: side.height,
-            width: side.width,
+            height: size.height,
+            width: size.width,
             lines: 1,
             across: 1,
-            map_channels: side.channels,
+            map_channels: size.channels,
         }
     }
 
     /// Squares of 2x2: what an up-convolution makes of one pixel.
-    pub fn squares(side: Side) -> Self {
+    pub fn squares(size: MapSize) -> Self {
         Self {
-            height: side.height / 2,
-            width: side.width / 2,
+            height: size.height / 2,
+            width: size.width / 2,
             lines: 2,
             across: 2,
-            map_channels: side.channels,
+            map_channels: size.channels,
         }
     }
 
     /// The whole map as one pixel.
-    pub fn whole(side: Side) -> Self {
+    pub fn whole(size: MapSize) -> Self {
         Self {
             height: 1,
             width: 1,
             lines: 1,
-            across: side.height * side.width,
-            map_channels: side.channels,
+            across: size.height * size.width,
+            map_channels: size.channels,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::tiles::{SIDE, TILE_VALUES};
 /// A square kernel with stride 1 between two maps.
 ///
 /// Rows are `pitch` positions long and samples `period` rows: the frame after a row is the one before the next, and
-/// likewise for samples. An output stands where the first tap reads.
+/// likewise for samples. The position of an output is that of its first tap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plane {
     pub src: Pixels,
@@ -14,12 +14,12 @@ pub(crate) struct Plane {
     pub kernel: usize,
     /// Pixels of zeros around the source.
     pub frame: usize,
-    /// Whether what rounding leaves over of the factors is multiplied too.
+    /// Whether the rounding errors of the factors are multiplied too.
     pub residues: bool,
 }
 
 impl Plane {
-    /// The products that carry a gradient back; their weights are transposed and their taps reversed.
+    /// The plane of the input's gradient; its weights are transposed and its taps reversed.
     pub fn reversed(self) -> Self {
         Self {
             src: self.dst,

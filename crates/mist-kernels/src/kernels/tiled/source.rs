@@ -1,4 +1,4 @@
-//! Maps on their way into the line of positions, rounded to bf16.
+//! Rows of a map written as positions, rounded to bf16.
 
 use super::Pixels;
 use crate::kernels::on_load::OnLoad;
@@ -121,7 +121,7 @@ pub(super) struct Line {
     pub start: *mut u16,
     /// Values per position.
     pub step: usize,
-    /// How far on what rounding leaves over is written, if it is.
+    /// Distance at which rounding errors are written, if they are.
     pub residues: Option<usize>,
 }
 

@@ -14,7 +14,7 @@ use tiles::{Finish, Source, transform_gradient};
 use super::direct::Rows;
 use super::on_load::OnLoad;
 use super::outer::Products;
-use super::run::{Side, Tap};
+use super::run::{MapSize, Tap};
 use crate::simd::{Kernel, Vector};
 
 /// Places of a transformed tile.
@@ -29,8 +29,8 @@ const BATCH_VALUES: usize = 48 * 1024;
 /// Where the tiles of a layer lie.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tiling {
-    pub src: Side,
-    pub dst: Side,
+    pub src: MapSize,
+    pub dst: MapSize,
     /// Pixels of zeros around the source.
     pub frame: usize,
 }

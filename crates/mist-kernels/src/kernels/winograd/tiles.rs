@@ -24,7 +24,7 @@ impl Source<'_> {
         to: *mut f32,
         place_step: usize,
     ) {
-        let side = tiling.src;
+        let size = tiling.src;
         let (sample, y, x) = tiling.place(tile);
         let (top, left) = (
             y as isize - tiling.frame as isize,
@@ -32,12 +32,12 @@ impl Source<'_> {
         );
         let inside = top >= 0
             && left >= 0
-            && top + PATCH as isize <= side.height as isize
-            && left + PATCH as isize <= side.width as isize;
-        let corner = (sample * side.len()) as isize
-            + (top * side.width as isize + left) * side.channels as isize;
+            && top + PATCH as isize <= size.height as isize
+            && left + PATCH as isize <= size.width as isize;
+        let corner = (sample * size.len()) as isize
+            + (top * size.width as isize + left) * size.channels as isize;
         let corner = self.map.as_ptr().wrapping_offset(corner);
-        let channels = side.channels;
+        let channels = size.channels;
         let (affine, floor) = match self.on_load {
             Some(on_load) => (
                 on_load.affine[sample * 2 * channels..][..2 * channels].as_ptr(),
@@ -45,7 +45,7 @@ impl Source<'_> {
             ),
             None => (std::ptr::null(), 0.0),
         };
-        for channel in (0..side.channels).step_by(V::LANES) {
+        for channel in (0..size.channels).step_by(V::LANES) {
             // SAFETY: a pixel of the tile is read only if it lies inside the map, whether the whole tile does or its row
             // and column are checked; then a register fits, as the lanes divide the channels. `affine`, unless null,
             // points to twice the channels. Writes are at the caller's places.
@@ -58,23 +58,23 @@ impl Source<'_> {
                 }
                 let mut tile = [[V::splat(0.0); PATCH]; PATCH];
                 for (row, line) in tile.iter_mut().enumerate() {
-                    let from = corner.wrapping_add(row * side.width * side.channels + channel);
+                    let from = corner.wrapping_add(row * size.width * size.channels + channel);
                     if inside {
                         for (column, value) in line.iter_mut().enumerate() {
-                            *value = V::load(from.wrapping_add(column * side.channels));
+                            *value = V::load(from.wrapping_add(column * size.channels));
                             if !affine.is_null() {
                                 *value = value.mul_add(factor, offset).max(floor);
                             }
                         }
                     } else {
                         let y = top + row as isize;
-                        if y < 0 || y >= side.height as isize {
+                        if y < 0 || y >= size.height as isize {
                             continue;
                         }
                         for (column, value) in line.iter_mut().enumerate() {
                             let x = left + column as isize;
-                            if x >= 0 && x < side.width as isize {
-                                *value = V::load(from.wrapping_add(column * side.channels));
+                            if x >= 0 && x < size.width as isize {
+                                *value = V::load(from.wrapping_add(column * size.channels));
                                 if !affine.is_null() {
                                     *value = value.mul_add(factor, offset).max(floor);
                                 }
@@ -135,13 +135,13 @@ pub(super) unsafe fn transform_gradient<V: Vector>(
     to: *mut f32,
     place_step: usize,
 ) {
-    let side = tiling.dst;
+    let size = tiling.dst;
     let Outputs {
         rows,
         columns,
         corner,
     } = tiling.outputs(tile);
-    for channel in (0..side.channels).step_by(V::LANES) {
+    for channel in (0..size.channels).step_by(V::LANES) {
         // SAFETY: only the `rows` and `columns` of the tile that exist are read, a register at a time, as the lanes divide
         // the channels. Writes are at the caller's places.
         unsafe {
@@ -149,7 +149,7 @@ pub(super) unsafe fn transform_gradient<V: Vector>(
             for column in 0..columns {
                 let mut line = [V::splat(0.0); TILE];
                 for (row, value) in line.iter_mut().enumerate().take(rows) {
-                    let at = corner + (row * side.width + column) * side.channels + channel;
+                    let at = corner + (row * size.width + column) * size.channels + channel;
                     *value = V::load(gradient.as_ptr().add(at));
                 }
                 for (half, value) in half.iter_mut().zip(gradient_line(line)) {
@@ -212,13 +212,13 @@ impl Finish<'_> {
         dst: &mut [f32],
         tile: usize,
     ) {
-        let side = tiling.dst;
+        let size = tiling.dst;
         let Outputs {
             rows,
             columns,
             corner,
         } = tiling.outputs(tile);
-        for channel in (0..side.channels).step_by(V::LANES) {
+        for channel in (0..size.channels).step_by(V::LANES) {
             // SAFETY: reads are at the caller's places. Only the `rows` and `columns` of the tile that exist are written,
             // a register at a time, as the lanes divide the channels.
             unsafe {
@@ -238,11 +238,11 @@ impl Finish<'_> {
                         break;
                     }
                     let line = output_line(line);
-                    let at = corner + row * side.width * side.channels + channel;
+                    let at = corner + row * size.width * size.channels + channel;
                     let to = dst.as_mut_ptr().add(at);
                     for (column, value) in line.into_iter().enumerate() {
                         if whole || column < columns {
-                            self.store(value, channel, to.add(column * side.channels));
+                            self.store(value, channel, to.add(column * size.channels));
                         }
                     }
                 }

@@ -15,7 +15,7 @@ const KERNEL: [[f32; 3]; PATCH] = [
 /// Weights that are transformed at once, so that the inner loops run over neighbours.
 const STRIP: usize = 16;
 
-/// Turns slabs `[3x3][in][out]` into `[36][in][out]`.
+/// Transforms slabs `[3x3][in][out]` to `[36][in][out]`.
 pub(crate) fn transform_weights(slabs: &[f32], places: &mut [f32], flipped: bool) {
     let slab_len = slabs.len() / 9;
     for start in (0..slab_len).step_by(STRIP) {

@@ -17,7 +17,7 @@ use crate::lifted::LiftedStep;
 use crate::loss::{check_window, heatmap_loss};
 use crate::networks::InputStatistics;
 use crate::sample::{RotatedKeypoint, sample_rotated};
-use crate::settings::finite;
+use crate::settings::{ANGLE_RAD, LENGTH_PX, within};
 use crate::splat::splat;
 use crate::training::{Progress, TrainedModel};
 
@@ -47,11 +47,11 @@ impl SupervisedConfig {
     /// Refuses impossible settings.
     ///
     /// # Errors
-    /// When a number is not finite or the heatmap's window is impossible.
+    /// When a number is out of bounds or the heatmap's window is impossible.
     pub fn check(&self) -> Result<(), Error> {
-        finite([
-            ("jitter_shift_px", self.jitter_shift_px),
-            ("jitter_rotation_rad", self.jitter_rotation_rad),
+        within([
+            ("jitter_shift_px", self.jitter_shift_px, LENGTH_PX),
+            ("jitter_rotation_rad", self.jitter_rotation_rad, ANGLE_RAD),
         ])?;
         check_window(self.heatmap_window_px)
     }

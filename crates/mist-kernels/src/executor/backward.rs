@@ -1,17 +1,17 @@
-//! A block of samples on its way back: from the gradient of the output to those of the input and the parameters.
+//! The backward pass of one block of samples.
 
 use super::block::{Block, Context};
 use super::convolution::Pass;
 use super::program::{Action, Skip, Step, ValueId};
 use crate::buffer::Buffer;
 use crate::kernels::elementwise::{AddToSkip, MaskPositive};
-use crate::kernels::norm::{NormGradient, Rectifier};
+use crate::kernels::norm::{NormGradient, Relu};
 use crate::kernels::padded;
 use crate::kernels::pool::MaxPoolGradient;
 
 impl Context<'_> {
-    /// Carries the gradient of the output back through the block. Adds parameter gradients to `packed` where given
-    /// and returns the gradient of the first map where wanted.
+    /// Propagates the gradient of the output through all steps. Adds the gradients of parameters to `packed`, if given,
+    /// and returns that of the first map, if wanted.
     pub fn backward(
         &self,
         block: &Block,
@@ -107,10 +107,10 @@ impl Context<'_> {
                         scale,
                         affine: &block.affine[moments],
                         gradient: &mut gradient[..len],
-                        rectifier: match relu {
-                            false => Rectifier::Absent,
-                            true if self.program.deferred[step.dst] => Rectifier::Recomputed,
-                            true => Rectifier::Output(map(step.dst)),
+                        relu: match relu {
+                            false => Relu::Absent,
+                            true if self.program.deferred[step.dst] => Relu::Recomputed,
+                            true => Relu::Output(map(step.dst)),
                         },
                         skip_gradient: skip_gradient
                             .as_mut()
@@ -119,12 +119,12 @@ impl Context<'_> {
                         shift_gradient,
                     };
                     // SAFETY: the executor has checked the instruction set. The kernel slices samples, norms and sums
-                    // with checks; their channels are `out.side.channels`.
-                    unsafe { self.isa.launch(out.side.channels, kernel) };
+                    // with checks; their channels are `out.size.channels`.
+                    unsafe { self.isa.launch(out.size.channels, kernel) };
                     if let Some((value, buffer, _)) = skip_gradient {
                         gradients[value] = Some(buffer);
                     }
-                    self.hand_on(&mut gradients, step, gradient, samples, needed);
+                    self.add_to_source(&mut gradients, step, gradient, samples, needed);
                 }
                 Action::AddRelu { skip } => {
                     self.mask(map(step.dst), &mut gradient[..len]);
@@ -136,19 +136,19 @@ impl Context<'_> {
                         samples,
                         wants_input,
                     );
-                    self.hand_on(&mut gradients, step, gradient, samples, needed);
+                    self.add_to_source(&mut gradients, step, gradient, samples, needed);
                 }
                 Action::Relu => {
                     self.mask(map(step.dst), &mut gradient[..len]);
-                    self.hand_on(&mut gradients, step, gradient, samples, needed);
+                    self.add_to_source(&mut gradients, step, gradient, samples, needed);
                 }
                 Action::Sigmoid => {
                     super::pixelwise::sigmoid_gradient(map(step.dst), &mut gradient[..len]);
-                    self.hand_on(&mut gradients, step, gradient, samples, needed);
+                    self.add_to_source(&mut gradients, step, gradient, samples, needed);
                 }
                 Action::Softmax => {
                     super::pixelwise::softmax_gradient(map(step.dst), &mut gradient[..len], out);
-                    self.hand_on(&mut gradients, step, gradient, samples, needed);
+                    self.add_to_source(&mut gradients, step, gradient, samples, needed);
                 }
                 Action::MaxPool | Action::Mean | Action::ReflectPad { .. } => {
                     let length = self.len(step.src, samples);
@@ -157,8 +157,8 @@ impl Context<'_> {
                     let gradient_map = &gradient[..len];
                     match step.action {
                         Action::MaxPool => MaxPoolGradient {
-                            src_side: from.side,
-                            dst_side: out.side,
+                            src_size: from.size,
+                            dst_size: out.size,
                             samples,
                             src: map(step.src),
                             gradient: gradient_map,
@@ -166,12 +166,12 @@ impl Context<'_> {
                         }
                         .apply(),
                         Action::ReflectPad { px } => {
-                            super::pixelwise::reflect_pad_gradient(gradient_map, to, from.side, px);
+                            super::pixelwise::reflect_pad_gradient(gradient_map, to, from.size, px);
                         }
-                        _ => super::pixelwise::mean_gradient(gradient_map, to, out.side.channels),
+                        _ => super::pixelwise::mean_gradient(gradient_map, to, out.size.channels),
                     }
                     self.pool.give(gradient);
-                    self.hand_on(&mut gradients, step, wider, samples, needed);
+                    self.add_to_source(&mut gradients, step, wider, samples, needed);
                 }
             }
         }
@@ -180,7 +180,7 @@ impl Context<'_> {
     }
 
     fn mask(&self, output: &[f32], gradient: &mut [f32]) {
-        // SAFETY: the executor has checked the instruction set. Both slices are whole maps of one side, so that their
+        // SAFETY: the executor has checked the instruction set. Both slices are whole maps of one size, so that their
         // lengths are equal and a multiple of 8, and of 16 lanes only if these divide the gradient's.
         unsafe {
             self.isa
@@ -217,13 +217,13 @@ impl Context<'_> {
         // of the branch.
         unsafe {
             self.isa
-                .launch(self.program.values[branch].side.channels, kernel)
+                .launch(self.program.values[branch].size.channels, kernel)
         };
         gradients[skip.value] = Some(to);
     }
 
-    /// Passes a gradient on to the step's source, adding where another reader has left one.
-    fn hand_on(
+    /// Makes a gradient that of the step's source, or adds it if another reader of the source has left one.
+    fn add_to_source(
         &self,
         gradients: &mut [Option<Buffer>],
         step: &Step,

@@ -1,32 +1,32 @@
-//! The way back through one box after another.
+//! The backward pass of one box after another.
 
 use super::Wanted;
 use super::axis::Axis;
 use super::padded::Padded;
 use super::samples::Samples;
 
-/// The source and its gradient, each only where it is needed, and memory to work in.
-pub(super) struct WayBack {
+/// The source and its gradient, each only if needed, and scratch memory.
+pub(super) struct SamplerBackward {
     source: Option<Padded>,
     source_gradient: Option<Padded>,
-    /// Of the source at the columns, `[line][column]`: values, slopes along x, gradients.
+    /// The source interpolated at the columns, `[line][column]`: values, slopes along x, gradients.
     values: Vec<f32>,
     slopes: Vec<f32>,
     gradients: Vec<f32>,
     sums: Sums,
 }
 
-/// What the loss gains per pixel that samples move, summed over channels and rows, one per column.
+/// Derivatives of the loss by the positions of the samples, summed over channels and rows, one per column.
 #[derive(Default)]
 struct Sums {
     along_x: Vec<f32>,
     along_y: Vec<f32>,
-    /// Each row weighed by its derivative by the scale.
+    /// As `along_y`, each row times the derivative of its position by the scale.
     along_y_by_scale: Vec<f32>,
 }
 
-impl WayBack {
-    /// For sources of one size, without the margin.
+impl SamplerBackward {
+    /// For sources of this size, without the margin.
     pub fn new(wanted: Wanted, channels: usize, height_px: usize, width_px: usize) -> Self {
         let padded = || Padded::new(channels, height_px, width_px);
         Self {
@@ -39,25 +39,25 @@ impl WayBack {
         }
     }
 
-    /// Starts with another source.
+    /// Loads the next source and clears its gradient.
     pub fn start(&mut self, planes: &[f32]) {
         if let Some(source) = &mut self.source {
             source.load(planes);
         }
         if let Some(gradient) = &mut self.source_gradient {
-            gradient.blacken();
+            gradient.clear();
         }
     }
 
-    /// Hands out what the source's gradient has become since the start, if it is wanted.
+    /// Writes the gradient of the source, if wanted, summed since [`SamplerBackward::start`].
     pub fn finish(&mut self, planes: &mut [f32]) {
         if let Some(gradient) = &mut self.source_gradient {
             gradient.unload(planes);
         }
     }
 
-    /// Takes the gradient of what [`Samples::read`] wrote, adds to the source's and returns that of (x, y, scale),
-    /// which is zero unless wanted.
+    /// Propagates the gradient of the output of [`Samples::read`]: adds to that of the source and returns that of
+    /// (x, y, scale), zero unless wanted.
     pub fn run(&mut self, samples: &Samples, gradient: &[f32]) -> [f32; 3] {
         if samples.is_empty() {
             return [0.0; 3];

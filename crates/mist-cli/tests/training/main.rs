@@ -2,9 +2,15 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod diverged;
+mod locked;
+mod resumed;
+mod signalled;
+mod started;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -66,6 +72,19 @@ fn wait_for_lines(run: &Path, lines: usize) {
         assert!(begun.elapsed() < Duration::from_secs(120), "no progress");
         sleep(Duration::from_millis(5));
     }
+}
+
+/// Runs a command that must succeed.
+fn done(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", message(&output));
+    output
+}
+
+fn send(signal: &str, child: &Child) {
+    let id = child.id().to_string();
+    let kill = Command::new("kill").args(["-s", signal, &id]).status();
+    assert!(kill.unwrap().success());
 }
 
 fn code(status: ExitStatus) -> Option<i32> {
@@ -164,15 +183,9 @@ fn a_training_starts_from_a_model_and_goes_on_without_it() {
         "optimiser.task.averaging=0.0",
     ];
     let (first, second, other) = (path("first"), path("second"), path("other"));
-    let done = |mut command: Command| {
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", message(&output));
-    };
-    done(train(&first, &["steps=3"]));
-    let mut from_first = train(&second, &still);
-    from_first.arg("--from").arg(&first);
-    done(from_first);
-    done(train(&other, &still));
+    done(&mut train(&first, &["steps=3"]));
+    done(train(&second, &still).arg("--from").arg(&first));
+    done(&mut train(&other, &still));
     // Running statistics of norms change whatever the rates are.
     let shared = |run: &Path| {
         let pairs = weights(run).into_iter().zip(weights(&first));
@@ -192,28 +205,7 @@ fn a_training_starts_from_a_model_and_goes_on_without_it() {
     assert!(!path("third").exists());
 
     fs::remove_dir_all(&first).unwrap();
-    done(resume(&second));
-}
-
-#[test]
-fn signals_save_and_tell_the_shell() {
-    for (signal, expected) in [("INT", 130), ("TERM", 143)] {
-        let directory = tempfile::tempdir().unwrap();
-        let run = directory.path().join("run");
-        let mut child = train(&run, &["steps=100000"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        wait_for_lines(&run, 2);
-        let sent = Instant::now();
-        let id = child.id().to_string();
-        let kill = Command::new("kill").args(["-s", signal, &id]).status();
-        assert!(kill.unwrap().success());
-        assert_eq!(code(child.wait().unwrap()), Some(expected));
-        assert!(sent.elapsed() < Duration::from_secs(10));
-        assert!(checkpoint(&run).exists());
-    }
+    done(&mut resume(&second));
 }
 
 #[test]
@@ -245,28 +237,6 @@ fn a_flipped_byte_falls_back_and_the_end_is_the_same() {
     let output = resume(&run).output().unwrap();
     assert_eq!(code(output.status), Some(5), "{}", message(&output));
     assert!(message(&output).contains("no checkpoint"));
-}
-
-#[test]
-fn a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint() {
-    let directory = tempfile::tempdir().unwrap();
-    let run = directory.path().join("run");
-    let settings = [
-        "optimiser.task.adam.rate=1e30",
-        "optimiser.detector.adam.rate=1e30",
-        "every.checkpoint=1",
-    ];
-    let output = train(&run, &settings).output().unwrap();
-    assert_eq!(code(output.status), Some(4), "{}", message(&output));
-    let text = message(&output);
-    assert!(text.contains("step") && text.contains("scene"), "{text}");
-    let output = resume(&run).output().unwrap();
-    assert_eq!(
-        code(output.status),
-        Some(4),
-        "the checkpoint is whole: {}",
-        message(&output)
-    );
 }
 
 /// A limit on file sizes stands for a full disk: writes fail half-way.

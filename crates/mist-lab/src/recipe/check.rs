@@ -1,0 +1,89 @@
+//! What recipes and models may say.
+
+use std::ops::RangeInclusive;
+
+use mist_data::SceneKind;
+
+use super::{Recipe, hints};
+use crate::error::{Context, Error, Result};
+
+const MAX_STEPS: u64 = 1_000_000_000;
+const MAX_BATCH: u64 = 65_536;
+const MAX_NAME_CHARS: usize = 100;
+
+impl Recipe {
+    /// Refuses settings that no training could follow; [`Recipe::load`] has done so.
+    ///
+    /// # Errors
+    /// When a name or a setting is unknown or out of range.
+    pub fn check(&self) -> Result<()> {
+        check_experiment(&self.experiment)?;
+        check_dataset(&self.dataset)?;
+        let every = &self.every;
+        for (name, value, range) in [
+            // Integers in TOML are signed.
+            ("seed", self.seed, 0..=i64::MAX as u64),
+            ("steps", self.steps, 1..=MAX_STEPS),
+            ("batch", self.batch as u64, 1..=MAX_BATCH),
+            ("every.log", every.log, 1..=MAX_STEPS),
+            ("every.checkpoint", every.checkpoint, 1..=MAX_STEPS),
+            ("every.sample", every.sample, 1..=MAX_STEPS),
+            ("every.validation", every.validation, 1..=MAX_STEPS),
+        ] {
+            check_range(name, value, range)?;
+        }
+        let method = self.method.method();
+        self.model.check().context("`model`")?;
+        method
+            .check(&self.model)
+            .context(format_args!("`method.{}`", self.method.name()))?;
+        match self.optimiser.check(method.networks()) {
+            Err(mist::Error::UnknownNetwork { name, known }) => {
+                let nearest = hints::nearest(&name, method.networks().iter().copied());
+                let hint = nearest.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+                Err(Error::Usage(format!(
+                    "unknown key `{name}` in `optimiser`; {hint}The networks of `{}` are {known}",
+                    self.method.name()
+                )))
+            }
+            checked => checked.context("`optimiser`"),
+        }
+    }
+}
+
+/// Refuses a name of results that could not be the name of a file.
+///
+/// # Errors
+/// When it is empty, too long, or holds separators, dots alone or control characters.
+pub(crate) fn check_experiment(name: &str) -> Result<()> {
+    let plain = !name.contains(['/', '\\', ':']) && !name.chars().any(char::is_control);
+    let dots = name.chars().all(|letter| letter == '.');
+    if plain && !dots && name.chars().count() <= MAX_NAME_CHARS {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "`experiment` must be a plain name of 1 to {MAX_NAME_CHARS} characters: it names files"
+    )))
+}
+
+/// Names are checked here; paths where data is opened.
+fn check_dataset(dataset: &str) -> Result<()> {
+    if dataset.contains(['/', '\\', '.']) {
+        return Ok(());
+    }
+    match dataset.parse::<SceneKind>() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::Usage(format!("`dataset`: {error}"))),
+    }
+}
+
+fn check_range(name: &str, value: u64, range: RangeInclusive<u64>) -> Result<()> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "`{name}` must be at least {} and at most {}",
+        range.start(),
+        range.end()
+    )))
+}
