@@ -6,7 +6,7 @@
 //! - [`recipe::Recipe`] decides a training; [`training::train`] runs it in a [`run::directory::RunDirectory`].
 //! - [`models`] reads and writes trained models; [`evaluation`] and [`detections`] use them.
 //! - [`results`], [`tables`], [`figures`] and [`report`] show what was reached; [`reproduce`] does all of it.
-//! - [`bench`] measures this machine.
+//! - [`mod@bench`] measures this machine.
 
 #![forbid(unsafe_code)]
 
