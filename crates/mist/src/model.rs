@@ -261,6 +261,37 @@ impl Model {
         extractor.extract(heatmaps, self.heatmap.levels())
     }
 
+    /// Labels the strongest `k` of each image's keypoints, wherever those come from: `locate` gets the images and the
+    /// largest `k`, and returns as many keypoints of each image, strongest first.
+    ///
+    /// # Errors
+    /// When there is not one `k` per image; as `locate` and [`Model::label`].
+    pub fn find_at(
+        &self,
+        images: Tensor<4>,
+        k: &[usize],
+        locate: impl FnOnce(Tensor<4>, usize) -> Result<Vec<Vec<ScoredKeypoint>>, Error>,
+    ) -> Result<Vec<Vec<Detection>>, Error> {
+        let [batch, ..] = images.dims();
+        if k.len() != batch {
+            return Err(Error::Mismatch {
+                what: "numbers of objects, one per image",
+                expected: vec![batch],
+                actual: vec![k.len()],
+            });
+        }
+        let most = k.iter().copied().max().unwrap_or(0);
+        if most == 0 {
+            return Ok(vec![Vec::new(); batch]);
+        }
+        let found = locate(images.clone(), most)?;
+        let mut detections = self.label(images, &found)?;
+        for (image, &k) in detections.iter_mut().zip(k) {
+            image.truncate(k);
+        }
+        Ok(detections)
+    }
+
     /// Boxes and labels of keypoints, as many for each image; an auto-encoder gives every box the label 0.
     ///
     /// # Shapes
@@ -386,24 +417,7 @@ impl Finder for Model {
     }
 
     fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error> {
-        let [batch, ..] = images.dims();
-        if k.len() != batch {
-            return Err(Error::Mismatch {
-                what: "numbers of objects, one per image",
-                expected: vec![batch],
-                actual: vec![k.len()],
-            });
-        }
-        let most = k.iter().copied().max().unwrap_or(0);
-        if most == 0 {
-            return Ok(vec![Vec::new(); batch]);
-        }
-        let found = self.locate(images.clone(), most)?;
-        let mut detections = self.label(images, &found)?;
-        for (image, &k) in detections.iter_mut().zip(k) {
-            image.truncate(k);
-        }
-        Ok(detections)
+        self.find_at(images, k, |images, most| self.locate(images, most))
     }
 
     fn redraw(

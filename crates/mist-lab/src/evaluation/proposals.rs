@@ -53,16 +53,8 @@ impl Finder for ProposalFinder {
     }
 
     fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error> {
-        let most = k.iter().copied().max().unwrap_or(0);
-        if most == 0 {
-            return Ok(vec![Vec::new(); k.len()]);
-        }
-        let found = self.scored(images.clone(), most)?;
-        let mut detections = self.model.label(images, &found)?;
-        for (image, &k) in detections.iter_mut().zip(k) {
-            image.truncate(k);
-        }
-        Ok(detections)
+        self.model
+            .find_at(images, k, |images, most| self.scored(images, most))
     }
 
     fn redraw(

@@ -54,6 +54,12 @@ impl Default for Extractor {
     }
 }
 
+/// The keypoints alone.
+pub fn without_scores(scored: Vec<Vec<ScoredKeypoint>>) -> Vec<Vec<Keypoint>> {
+    let image = |image: Vec<ScoredKeypoint>| image.into_iter().map(|p| p.keypoint).collect();
+    scored.into_iter().map(image).collect()
+}
+
 impl Extractor {
     /// K keypoints, suppressing within 5 x 5 px as the released code does.
     pub fn new(instances: usize) -> Self {

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::{LiftedConfig, Task};
 use crate::Error;
-use crate::extract::ScoredKeypoint;
+use crate::extract::without_scores;
 use crate::geometry::Keypoint;
 use crate::keypoints;
 use crate::training::{Progress, TrainedModel};
@@ -56,9 +56,4 @@ impl LiftedConfig {
             })
             .collect())
     }
-}
-
-fn without_scores(extracted: Vec<Vec<ScoredKeypoint>>) -> Vec<Vec<Keypoint>> {
-    let image = |image: Vec<ScoredKeypoint>| image.into_iter().map(|p| p.keypoint).collect();
-    extracted.into_iter().map(image).collect()
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use contrast::contrast_maps;
 
 use crate::Error;
-use crate::extract::{Extractor, ScoredKeypoint};
+use crate::extract::{Extractor, ScoredKeypoint, without_scores};
 use crate::geometry::Keypoint;
 use crate::heatmap::ScaleLevels;
 use crate::model::ModelConfig;
@@ -79,11 +79,6 @@ pub fn peaks(images: Tensor<4>, extractor: &Extractor) -> Result<Vec<Vec<ScoredK
     let device = images.device();
     let data = TensorData::new(contrast_maps(images)?.concat(), [batch, 1, height, width]);
     extractor.extract(Tensor::from_data(data, &device), &ScaleLevels::single())
-}
-
-fn without_scores(scored: Vec<Vec<ScoredKeypoint>>) -> Vec<Vec<Keypoint>> {
-    let image = |image: Vec<ScoredKeypoint>| image.into_iter().map(|p| p.keypoint).collect();
-    scored.into_iter().map(image).collect()
 }
 
 #[cfg(test)]
