@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Short trainings with one setting changed each, for docs/ablations.md: mnist-hard-classify as it was when its patches had
+# Short trainings with one setting changed each, for docs/ablations.md: mnist-hard-classify-proposals as it was when its patches had
 # 16 px and its heatmaps were compared pixel by pixel, and the recipes of reconstruction.
 # Runs what has no result yet: scripts/ablate.sh [NAME...]; `mist reproduce ablations --recorded` prints the table.
 set -euo pipefail
@@ -8,9 +8,9 @@ mist=${MIST:-target/release/mist}
 steps=300
 proposed=method.lifted.proposals.steps=150
 
-read_digits="mnist-hard-classify model.geometry.patch_px=16 method.lifted.heatmap.window_px=1 $proposed"
-redraw_digits="mnist-hard-reconstruct batch=8 $proposed"
-redraw_sizes="mnist-scale-reconstruct batch=4 $proposed"
+read_digits="mnist-hard-classify-proposals model.geometry.patch_px=16 method.lifted.heatmap.window_px=1 $proposed"
+redraw_digits="mnist-hard-reconstruct-proposals batch=8 $proposed"
+redraw_sizes="mnist-scale-reconstruct-proposals batch=4 $proposed"
 
 declare -A trained=(
     [base]="$read_digits"

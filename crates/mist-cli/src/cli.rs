@@ -226,8 +226,9 @@ pub struct Eval {
     /// Take the newest weights of a run, not the best on its held-out images.
     #[arg(long)]
     pub last: bool,
-    /// Take keypoints from hand-made proposals, not from the heatmap: what was there before any learning.
-    #[arg(long, conflicts_with = "record", num_args = 0..=1, default_missing_value = "cover")]
+    /// Take keypoints from hand-made proposals, not from the heatmap: what was there before any learning. Recorded under a
+    /// name of its own.
+    #[arg(long, num_args = 0..=1, default_missing_value = "cover")]
     pub proposals: Option<ProposalKind>,
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]

@@ -15,7 +15,7 @@ pub(crate) fn draw(layout: &Layout, digits: &Digits, split: Split, rng: &mut Sce
     let spots = layout.place(rng);
     let chosen = choose(layout, spots.len(), digits, split, rng);
     let mut instances = Vec::with_capacity(spots.len());
-    for (spot, digit) in spots.into_iter().zip(chosen) {
+    for (&spot, digit) in spots.iter().zip(chosen) {
         let scale = layout.scale(rng);
         if scale == 1.0 {
             add_frame(&mut image, digit.frame, spot);
@@ -30,6 +30,9 @@ pub(crate) fn draw(layout: &Layout, digits: &Digits, split: Split, rng: &mut Sce
             weight: 1.0,
         });
     }
+    layout
+        .surroundings
+        .add(&mut image, &spots, digits, split, rng);
     for value in &mut image.pixels {
         *value = value.min(255.0) / 255.0;
     }

@@ -26,6 +26,10 @@ pub enum SceneKind {
     K6to9,
     /// K study: three to nine.
     K3to9,
+    /// Hard, with pieces of other digits between them.
+    Cluttered,
+    /// Hard, at low contrast over a texture.
+    Textured,
     /// Digits of varying size.
     Scale,
     /// Sparse Gabor noise.
@@ -38,7 +42,7 @@ pub enum SceneKind {
 
 impl SceneKind {
     /// Every kind, in the order in which they are listed to people.
-    pub const ALL: [SceneKind; 13] = [
+    pub const ALL: [SceneKind; 15] = [
         SceneKind::Glyphs,
         SceneKind::Easy,
         SceneKind::Hard,
@@ -48,6 +52,8 @@ impl SceneKind {
         SceneKind::K9,
         SceneKind::K6to9,
         SceneKind::K3to9,
+        SceneKind::Cluttered,
+        SceneKind::Textured,
         SceneKind::Scale,
         SceneKind::Gabor,
         SceneKind::Gabor64,
@@ -66,6 +72,8 @@ impl SceneKind {
             SceneKind::K9 => "k9",
             SceneKind::K6to9 => "k6to9",
             SceneKind::K3to9 => "k3to9",
+            SceneKind::Cluttered => "cluttered",
+            SceneKind::Textured => "textured",
             SceneKind::Scale => "scale",
             SceneKind::Gabor => "gabor",
             SceneKind::Gabor64 => "gabor64",
@@ -85,6 +93,8 @@ impl SceneKind {
             SceneKind::K9 => "as hard: the K study with always nine digits",
             SceneKind::K6to9 => "as hard: the K study with six to nine digits",
             SceneKind::K3to9 => "as hard: the K study with three to nine digits",
+            SceneKind::Cluttered => "as hard, between fragments of other digits",
+            SceneKind::Textured => "as hard, at low contrast over natural-looking noise",
             SceneKind::Scale => "nine digits of 14 to 28 px on a 112-px canvas",
             SceneKind::Gabor => "Gabor noise with 16 impulses on average",
             SceneKind::Gabor64 => "Gabor noise with 64 impulses on average",
@@ -105,6 +115,8 @@ impl SceneKind {
             | SceneKind::K9
             | SceneKind::K6to9
             | SceneKind::K3to9
+            | SceneKind::Cluttered
+            | SceneKind::Textured
             | SceneKind::Scale => &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
         }
     }
@@ -123,6 +135,8 @@ impl SceneKind {
             | SceneKind::K9
             | SceneKind::K6to9
             | SceneKind::K3to9
+            | SceneKind::Cluttered
+            | SceneKind::Textured
             | SceneKind::Scale => true,
         }
     }

@@ -30,11 +30,12 @@ mod scene;
 mod set;
 mod split;
 mod staging;
+mod surroundings;
 
 pub use self::image::{
     DecodeLimits, Image, ImageSize, encode_png, has_image_extension, read_image, write_png,
 };
-pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, load_range};
+pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, ShuffledCounts, load_range};
 pub use error::{
     Attempt, Cancelled, Error, FetchError, InputError, RequestError, Result, SystemError,
 };

@@ -72,6 +72,8 @@ impl SceneSet {
             SceneKind::Three => digit_scenes(Layout::disks(3..=3, 20))?,
             SceneKind::K6to9 => digit_scenes(Layout::disks(6..=9, 20))?,
             SceneKind::K3to9 => digit_scenes(Layout::disks(3..=9, 20))?,
+            SceneKind::Cluttered => digit_scenes(Layout::cluttered())?,
+            SceneKind::Textured => digit_scenes(Layout::textured())?,
             SceneKind::Uneven => digit_scenes(Layout::uneven())?,
             SceneKind::Scale => digit_scenes(Layout::scale_study())?,
             SceneKind::Gabor => gabor(16.0),

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use burn::tensor::Device;
+use mist::proposals::Proposals;
 use mist_data::Split;
 
 use crate::error::{AtPath, Error, Result};
-use crate::evaluation::{EvaluateOptions, evaluate};
+use crate::evaluation::{EvaluateOptions, PROPOSALS_ALONE, evaluate};
 use crate::models::Choice;
 use crate::observer::Observer;
 use crate::recipe::Recipe;
@@ -39,6 +40,8 @@ pub enum Work {
     Table5,
     /// Harder scenes of our own.
     Beyond,
+    /// What is learnt from counts, and what is not.
+    Controls,
     /// One setting changed at a time.
     Ablations,
     /// Every table but the ablations.
@@ -51,7 +54,7 @@ pub enum Work {
 
 impl Work {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Table1,
         Self::Scales,
         Self::Gabor,
@@ -59,6 +62,7 @@ impl Work {
         Self::Table3,
         Self::Table5,
         Self::Beyond,
+        Self::Controls,
         Self::Ablations,
         Self::Tables,
         Self::Figures,
@@ -75,6 +79,7 @@ impl Work {
             Self::Table3 => "table3",
             Self::Table5 => "table5",
             Self::Beyond => "beyond",
+            Self::Controls => "controls",
             Self::Ablations => "ablations",
             Self::Tables => "tables",
             Self::Figures => "figures",
@@ -92,6 +97,7 @@ impl Work {
             Self::Table3 => "Three digits",
             Self::Table5 => "Sensitivity to K",
             Self::Beyond => "Harder scenes of our own",
+            Self::Controls => "What is learnt from counts, and what is not",
             Self::Ablations => "One setting changed at a time",
             Self::Tables => "Every table but the ablations",
             Self::Figures => "Convergence curves",
@@ -149,9 +155,14 @@ pub fn run_missing(
     options: &ReproduceOptions,
     observer: &mut dyn Observer,
 ) -> Result<()> {
-    if work == Work::Ablations {
-        let reason = "`bash scripts/ablate.sh` trains them; then give --recorded";
-        return Err(Error::Usage(reason.to_owned()));
+    let script = match work {
+        Work::Ablations => Some("ablate.sh"),
+        Work::Controls => Some("controls.sh"),
+        _ => None,
+    };
+    if let Some(script) = script {
+        let reason = format!("`bash scripts/{script}` trains them; then give --recorded");
+        return Err(Error::Usage(reason));
     }
     let results = results::read_all(&options.results)?;
     for experiment in work.experiments() {
@@ -175,9 +186,13 @@ fn run_experiment(
         data: options.data.clone(),
         stop: options.stop,
     };
-    let run = match RunDirectory::newest(experiment)? {
+    let (recipe, proposals) = match experiment.strip_suffix(PROPOSALS_ALONE) {
+        Some(recipe) => (recipe, Some(Proposals::Cover)),
+        None => (experiment, None),
+    };
+    let run = match RunDirectory::newest(recipe)? {
         Some(run) => run,
-        None => create_run(&Recipe::load(experiment, &[])?, None, &conditions)?,
+        None => create_run(&Recipe::load(recipe, &[])?, None, &conditions)?,
     };
     observer.message(&format!("training in {}", run.root().display()));
     if train(&run, &conditions, observer)? == End::OutOfTime {
@@ -192,7 +207,7 @@ fn run_experiment(
             dataset: None,
             split: Split::Test,
             count: options.count,
-            proposals: None,
+            proposals,
             device: options.device.clone(),
             data: options.data.clone(),
             sheet: Some(options.figures.join(format!("{experiment}.png"))),
@@ -240,8 +255,9 @@ pub fn write_figures(work: Work, results: &Path, directory: &Path) -> Result<Vec
         written.push(path);
         Ok(())
     };
-    let is_ablation = |result: &&ResultFile| result.experiment.starts_with("ablate-");
-    for result in ours.iter().filter(|result| !is_ablation(result)) {
+    let short = ["ablate-", "control-"];
+    let is_short = |result: &&ResultFile| short.iter().any(|s| result.experiment.starts_with(s));
+    for result in ours.iter().filter(|result| !is_short(result)) {
         let name = format!("convergence-{}.seed{}.svg", result.experiment, result.seed);
         write(name, figures::convergence(&result.curve))?;
     }

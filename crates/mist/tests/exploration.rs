@@ -7,12 +7,12 @@ use mist::extract::Extractor;
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{
     CentringConfig, ExchangeConfig, ExplorationConfig, KeypointConfig, LiftedConfig, LiftedLearner,
-    PoolConfig, ReleaseConfig, StageOrder,
+    PoolConfig, Reconstruction, ReleaseConfig, StageOrder, Task,
 };
 use mist::loss::MeanDistance;
-use mist::model::{ModelConfig, TaskNetwork};
+use mist::model::{Model, ModelConfig, TaskNetwork};
 use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig, PatchValues};
-use mist::sample::PatchGeometry;
+use mist::sample::{PatchGeometry, sample};
 use mist::training::{
     AdamConfig, Batch, Learner, LearnerState, OptimiserConfig, Optimisers, Progress, Setup,
 };
@@ -242,15 +242,58 @@ fn each_part_can_be_switched_off() {
 }
 
 #[test]
-fn only_classifiers_vote() {
-    let task = || TaskNetwork::Autoencoder {
+fn auto_encoders_vote_by_squared_error() {
+    let task = TaskNetwork::Autoencoder {
         encoder: encoder(),
         values: PatchValues::Unit,
     };
-    let message = start(explored(), task()).unwrap_err().to_string();
-    assert!(message.contains("auto-encoder"), "{message}");
-    let mut waiting = explored();
-    waiting.exploration.exchanges.limit = 0;
-    waiting.exploration.centring.recentre_px = 0.0;
-    train(&mut start(waiting, task()).unwrap(), 0..7);
+    let mut learner = start(explored(), task).unwrap();
+    let steps = (0..8).map(|step| {
+        let progress = Progress { step, steps: STEPS };
+        learner.lifted_step(&batch(step), progress).unwrap()
+    });
+    let exchanges: usize = steps.map(|step| step.exchanges).sum();
+    assert!(exchanges > 0);
+}
+
+#[test]
+fn votes_on_the_keypoints_are_their_loss() {
+    let task = TaskNetwork::Autoencoder {
+        encoder: encoder(),
+        values: PatchValues::Unit,
+    };
+    let device = Device::flex().autodiff();
+    let model = Model::init(model(task), 1, &device).unwrap();
+    let geometry = model.config().geometry;
+    let reconstruction = Reconstruction { geometry };
+    let images = batch(1).images;
+    let places: Vec<f32> = (0..IMAGES * 4)
+        .flat_map(|index| [4.0 + (index % 4) as f32 * 6.0, 3.0 + index as f32, 1.0])
+        .collect();
+    let points = Tensor::from_data(TensorData::new(places, [IMAGES, 4, 3]), &device);
+    let losses = |points: Tensor<3>| {
+        let patches = sample(images.clone(), points.clone(), geometry).unwrap();
+        let losses = reconstruction.loss(&model.task, &images, patches, points);
+        losses.unwrap().try_into_vec_as::<f32>().unwrap()
+    };
+    let patches = sample(images.clone(), points.clone(), geometry).unwrap();
+    let votes = reconstruction.votes(&model.task, &images, patches, points.clone(), 3);
+    let others = Tensor::cat(
+        vec![
+            points.clone().narrow(1, 0, 2),
+            points.clone().narrow(1, 3, 1),
+        ],
+        1,
+    );
+    let expected = losses(points.narrow(1, 0, 3))
+        .into_iter()
+        .zip(losses(others));
+    for (votes, (own, exchanged)) in votes.unwrap().iter().zip(expected) {
+        assert!((votes.loss() - own).abs() < 1e-3, "{} {own}", votes.loss());
+        let predicted = votes.loss_after(2, 3);
+        assert!(
+            (predicted - exchanged).abs() < 1e-3,
+            "{predicted} {exchanged}"
+        );
+    }
 }

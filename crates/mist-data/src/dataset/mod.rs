@@ -3,6 +3,7 @@
 mod catalog;
 mod in_memory;
 mod scenes;
+mod shuffled;
 
 use std::fmt;
 use std::ops::Range;
@@ -12,6 +13,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 pub use catalog::Catalog;
 pub use in_memory::InMemoryDataset;
+pub use shuffled::ShuffledCounts;
 
 use crate::error::{RequestError, Result};
 use crate::gabor::GaborNoise;

@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 
 use crate::bridson::{Domain, Sampler, Spot};
 use crate::random::SceneRng;
+use crate::surroundings::Surroundings;
 
 /// Side of an object's box at scale 1: the part of an MNIST frame that holds the digit.
 pub(crate) const BASE_BOX_PX: i32 = 20;
@@ -23,6 +24,7 @@ pub(crate) struct Layout {
     pub canvas_px: i32,
     pub counts: RangeInclusive<usize>,
     pub identities: Identities,
+    pub surroundings: Surroundings,
     sizes: Sizes,
     centres: Domain,
     placement: Placement,
@@ -63,6 +65,7 @@ impl Layout {
             canvas_px: 80,
             counts: 9..=9,
             identities: Identities::Sorted,
+            surroundings: Surroundings::Empty,
             sizes: Sizes::Base,
             centres: centres(80, 1.0),
             placement: Placement::Grid { cells_per_side: 3 },
@@ -76,9 +79,32 @@ impl Layout {
             canvas_px: 80,
             counts,
             identities: Identities::Random,
+            surroundings: Surroundings::Empty,
             sizes: Sizes::Base,
             centres,
             placement: Placement::Disks(Sampler::new(centres, min_distance_px)),
+        }
+    }
+
+    /// Nine objects between fragments of others.
+    pub fn cluttered() -> Self {
+        Self {
+            surroundings: Surroundings::Fragments {
+                count: 32,
+                side_px: 8,
+            },
+            ..Self::disks(9..=9, 20)
+        }
+    }
+
+    /// Nine objects at low contrast over a texture.
+    pub fn textured() -> Self {
+        Self {
+            surroundings: Surroundings::Texture {
+                contrast: 0.35,
+                deviation: 0.15,
+            },
+            ..Self::disks(9..=9, 20)
         }
     }
 
@@ -89,6 +115,7 @@ impl Layout {
             canvas_px: 112,
             counts: 9..=9,
             identities: Identities::Random,
+            surroundings: Surroundings::Empty,
             sizes: Sizes::Base,
             centres,
             placement: Placement::Clusters {
@@ -105,6 +132,7 @@ impl Layout {
             canvas_px: 112,
             counts: 9..=9,
             identities: Identities::Random,
+            surroundings: Surroundings::Empty,
             sizes: Sizes::Varying,
             centres,
             placement: Placement::Disks(Sampler::new(centres, 28)),

@@ -13,7 +13,7 @@ use mist::metrics::{
 use mist_data::{Dataset, GaborNoise};
 
 pub use proposals::ProposalFinder;
-pub use stored::{EvaluateOptions, StoredEvaluation, evaluate};
+pub use stored::{EvaluateOptions, PROPOSALS_ALONE, StoredEvaluation, evaluate};
 
 use crate::batches;
 use crate::error::Result;

@@ -19,6 +19,9 @@ use crate::run::directory::RunDirectory;
 use crate::run::metrics_log;
 use crate::sheets;
 
+/// Ends the name of a result whose keypoints were proposals.
+pub const PROPOSALS_ALONE: &str = "-proposals-alone";
+
 /// What to evaluate, on what.
 #[derive(Clone, Debug)]
 pub struct EvaluateOptions {
@@ -32,7 +35,7 @@ pub struct EvaluateOptions {
     pub split: Split,
     /// How many images.
     pub count: u64,
-    /// Takes keypoints from proposals, not from the heatmap.
+    /// Takes keypoints from proposals, not from the heatmap; recorded as `<experiment>-proposals-alone`.
     pub proposals: Option<Proposals>,
     /// Where to compute.
     pub device: Device,
@@ -122,12 +125,17 @@ fn result_of(
     let environment = run.environment()?;
     let curve = metrics_log::read(&run.metrics())?.into_lines(&run.metrics(), observer);
     let last = curve.last();
+    let (suffix, flag) = match options.proposals {
+        None => ("", ""),
+        Some(Proposals::Cover) => (PROPOSALS_ALONE, " --proposals cover"),
+        Some(Proposals::Peaks) => (PROPOSALS_ALONE, " --proposals peaks"),
+    };
     Ok(ResultFile {
-        experiment: recipe.experiment.clone(),
+        experiment: format!("{}{suffix}", recipe.experiment),
         method: recipe.method.method().name().to_owned(),
         dataset: dataset.name(),
         command: format!(
-            "{} && mist eval RUN --count {} --record",
+            "{} && mist eval RUN{flag} --count {} --record",
             environment.shell_command(),
             options.count,
         ),

@@ -33,6 +33,9 @@ pub struct Recipe {
     pub experiment: String,
     /// The data set it learns from.
     pub dataset: String,
+    /// Whose counts it learns from.
+    #[serde(default, skip_serializing_if = "Counts::are_own")]
+    pub counts: Counts,
     /// Decides starting weights, the order of the data and everything else that is drawn at random.
     #[serde(default = "default_seed")]
     pub seed: u64,
@@ -54,6 +57,23 @@ pub struct Recipe {
     pub method: MethodConfig,
     /// The networks.
     pub model: ModelConfig,
+}
+
+/// Whose counts an image is learned with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counts {
+    /// Its own.
+    #[default]
+    Own,
+    /// Another image's: a control, from which nothing can be learned but how frequent the classes are.
+    Shuffled,
+}
+
+impl Counts {
+    fn are_own(&self) -> bool {
+        *self == Self::Own
+    }
 }
 
 /// Steps between two of each.

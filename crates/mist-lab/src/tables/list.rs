@@ -21,8 +21,17 @@ pub const TABLES: &[Table] = &[
         columns: &[RMSE, Column::percent("iou50", "IoU 50 %")],
         rows: &[
             Row::beside("mnist-easy-reconstruct", "MNIST easy", &[Some(0.038), None]),
+            Row::ours(
+                "mnist-easy-reconstruct-proposals",
+                "MNIST easy, from proposals",
+            ),
             Row::beside("mnist-hard-reconstruct", "MNIST hard", &[Some(0.053), None]),
+            Row::ours(
+                "mnist-hard-reconstruct-proposals",
+                "MNIST hard, from proposals",
+            ),
             Row::beside("gabor-reconstruct", "Gabor noise", &[Some(0.095), None]),
+            Row::ours("gabor-reconstruct-proposals", "Gabor noise, from proposals"),
         ],
     },
     Table {
@@ -39,7 +48,12 @@ pub const TABLES: &[Table] = &[
         ],
         rows: &[
             Row::ours("mnist-scale-reconstruct", "five scales"),
+            Row::ours(
+                "mnist-scale-reconstruct-proposals",
+                "five scales, from proposals",
+            ),
             Row::ours("mnist-scale-single", "one scale"),
+            Row::ours("mnist-scale-single-proposals", "one scale, from proposals"),
         ],
     },
     Table {
@@ -57,8 +71,9 @@ pub const TABLES: &[Table] = &[
         ],
         rows: &[
             Row::ours("gabor-reconstruct", "16 impulses"),
-            Row::ours("gabor64-reconstruct", "64 impulses"),
-            Row::ours("gabor256-reconstruct", "256 impulses"),
+            Row::ours("gabor-reconstruct-proposals", "16 impulses, from proposals"),
+            Row::ours("gabor64-reconstruct", "64 impulses, from proposals"),
+            Row::ours("gabor256-reconstruct", "256 impulses, from proposals"),
         ],
     },
     Table {
@@ -71,7 +86,9 @@ pub const TABLES: &[Table] = &[
                 "MIST",
                 &[Some(97.8), Some(98.8), Some(97.5)],
             ),
+            Row::ours("mnist-hard-classify-proposals", "MIST, from proposals"),
             Row::ours("mnist-hard-official", "MIST, released code's choices"),
+            Row::ours("mnist-hard-paper", "MIST, the paper's text to the letter"),
             Row::beside(
                 "mnist-hard-supervised",
                 "supervised",
@@ -83,11 +100,17 @@ pub const TABLES: &[Table] = &[
         name: "table3",
         title: "Fewer digits (Table 3)",
         columns: DETECTION,
-        rows: &[Row::beside(
-            "mnist-three-classify",
-            "MIST, 3 digits",
-            &[Some(99.5), Some(96.9), Some(96.6)],
-        )],
+        rows: &[
+            Row::beside(
+                "mnist-three-classify",
+                "MIST, 3 digits",
+                &[Some(99.5), Some(96.9), Some(96.6)],
+            ),
+            Row::ours(
+                "mnist-three-classify-proposals",
+                "MIST, 3 digits, from proposals",
+            ),
+        ],
     },
     Table {
         name: "table5",
@@ -97,6 +120,15 @@ pub const TABLES: &[Table] = &[
             Row::beside("mnist-k9", "9 digits, K = 9", &[Some(92.2)]),
             Row::beside("mnist-k6to9", "6 to 9 digits, K = 7", &[Some(90.1)]),
             Row::beside("mnist-k3to9", "3 to 9 digits, K = 6", &[Some(90.8)]),
+            Row::ours("mnist-k9-proposals", "9 digits, K = 9, from proposals"),
+            Row::ours(
+                "mnist-k6to9-proposals",
+                "6 to 9 digits, K = 7, from proposals",
+            ),
+            Row::ours(
+                "mnist-k3to9-proposals",
+                "3 to 9 digits, K = 6, from proposals",
+            ),
         ],
     },
     Table {
@@ -105,7 +137,52 @@ pub const TABLES: &[Table] = &[
         columns: DETECTION,
         rows: &[
             Row::ours("mnist-uneven-classify", "clustered digits"),
+            Row::ours(
+                "mnist-uneven-classify-proposals",
+                "clustered digits, from proposals",
+            ),
             Row::ours("mnist-crowded-classify", "digits 16 px apart"),
+            Row::ours(
+                "mnist-crowded-classify-proposals",
+                "digits 16 px apart, from proposals",
+            ),
+            Row::ours("mnist-cluttered-classify", "fragments between the digits"),
+            Row::ours(
+                "mnist-cluttered-classify-proposals-alone",
+                "fragments, proposals instead of the detector",
+            ),
+            Row::ours("mnist-cluttered-supervised", "fragments, supervised"),
+            Row::ours("mnist-textured-classify", "low contrast over a texture"),
+            Row::ours(
+                "mnist-textured-classify-proposals-alone",
+                "texture, proposals instead of the detector",
+            ),
+            Row::ours("mnist-textured-supervised", "texture, supervised"),
+        ],
+    },
+    Table {
+        name: "controls",
+        title: "What is learnt from counts, and what is not (MNIST-hard)",
+        columns: DETECTION,
+        rows: &[
+            Row::ours("control-random", "no training: the random detector"),
+            Row::ours("control-short", "mnist-hard-classify, 1,200 steps"),
+            Row::ours(
+                "control-short-proposals-alone",
+                "its reader, hand-made proposals instead of its detector",
+            ),
+            Row::ours(
+                "control-shuffled",
+                "1,200 steps, counts shuffled between images",
+            ),
+            Row::ours("control-no-waiting", "1,200 steps, detector never frozen"),
+            Row::ours("control-no-search", "1,200 steps, no exchanges"),
+            Row::ours("control-no-draws", "1,200 steps, no draws from the heatmap"),
+            Row::ours("control-no-moves", "1,200 steps, no moved copies"),
+            Row::ours(
+                "control-no-jitter",
+                "1,200 steps, jitter of 1 px throughout",
+            ),
         ],
     },
     Table {
@@ -115,7 +192,7 @@ pub const TABLES: &[Table] = &[
         rows: &[
             Row::ours(
                 "ablate-base",
-                "mnist-hard-classify, patches of 16 px, 300 steps, 150 of them from proposals",
+                "mnist-hard-classify-proposals, patches of 16 px, 300 steps, 150 of them from proposals",
             ),
             Row::ours("ablate-paper-start", "keypoints start from E_K(H(I)) alone"),
             Row::ours(
@@ -158,7 +235,7 @@ pub const TABLES: &[Table] = &[
         rows: &[
             Row::ours(
                 "ablate-redraw-base",
-                "mnist-hard-reconstruct, batch of 8, 300 steps, 150 of them from proposals",
+                "mnist-hard-reconstruct-proposals, batch of 8, 300 steps, 150 of them from proposals",
             ),
             Row::ours("ablate-redraw-box", "patches show the box alone"),
             Row::ours(
@@ -189,7 +266,7 @@ pub const TABLES: &[Table] = &[
             ),
             Row::ours(
                 "ablate-sizes-base",
-                "mnist-scale-reconstruct, batch of 4, 300 steps, 150 of them from proposals",
+                "mnist-scale-reconstruct-proposals, batch of 4, 300 steps, 150 of them from proposals",
             ),
             Row::ours(
                 "ablate-sizes-coarse",

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use burn::tensor::Device;
 use mist::training::{Learner, LearnerState, Setup};
-use mist_data::{Catalog, Dataset, Split};
+use mist_data::{Catalog, Dataset, ShuffledCounts, Split};
 
 use crate::error::{AtPath, Context, Error, Result};
 use crate::logger::Logger;
 use crate::models;
 use crate::observer::Observer;
-use crate::recipe::Recipe;
+use crate::recipe::{Counts, Recipe};
 use crate::run::directory::RunDirectory;
 use crate::run::event_log::Event;
 use crate::run::memory;
@@ -69,8 +69,13 @@ fn open(recipe: &Recipe, split: Split, catalog: &Catalog) -> Result<Arc<dyn Data
         Split::Train => recipe.seed,
         Split::Valid | Split::Test => 0,
     };
-    let opened = catalog.open(&recipe.dataset, seed, split);
-    opened.context("`dataset`")
+    let dataset = catalog
+        .open(&recipe.dataset, seed, split)
+        .context("`dataset`")?;
+    Ok(match (recipe.counts, split) {
+        (Counts::Shuffled, Split::Train) => Arc::new(ShuffledCounts::new(dataset)),
+        (Counts::Shuffled, Split::Valid | Split::Test) | (Counts::Own, _) => dataset,
+    })
 }
 
 /// A new run of a recipe that can be trained here: `out` if given, else the next number under `runs/<recipe>/`.

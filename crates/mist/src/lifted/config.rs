@@ -182,7 +182,7 @@ impl LiftedConfig {
         }
         Bounds::new("keypoints.steps", 0, 1000).check(keypoints.steps)?;
         check_window(self.heatmap.window_px)?;
-        self.exploration.check(model)?;
+        self.exploration.check()?;
         if matches!(model.task, TaskNetwork::Autoencoder { .. }) && jitter.rotation_rad != 0.0 {
             return Err(Error::Setting {
                 name: "jitter.rotation_rad",

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
 
-use super::{ChosenSet, ClassVotes};
+use super::{ChosenSet, ClassVotes, RedrawnVotes};
 use crate::Error;
 use crate::loss::{MeanDistance, multi_instance_loss, reconstruction_loss};
 use crate::networks::{InputStatistics, NetworkModule};
@@ -29,7 +29,7 @@ pub trait Task {
     ) -> Result<Tensor<1>, Error>;
 
     /// What the network says of `candidates` places per image, of which the first `instances` are the keypoints; one value
-    /// per image. `None` for a task whose loss cannot be predicted from single places.
+    /// per image.
     ///
     /// # Shapes
     /// As [`Task::loss`] with all candidates in the place of K.
@@ -38,14 +38,12 @@ pub trait Task {
     /// When the shapes do not belong together.
     fn votes(
         &self,
-        _network: &NetworkModule,
-        _images: &Tensor<4>,
-        _patches: Tensor<5>,
-        _keypoints: Tensor<3>,
-        _instances: usize,
-    ) -> Result<Option<Vec<Box<dyn ChosenSet>>>, Error> {
-        Ok(None)
-    }
+        network: &NetworkModule,
+        images: &Tensor<4>,
+        patches: Tensor<5>,
+        keypoints: Tensor<3>,
+        instances: usize,
+    ) -> Result<Vec<Box<dyn ChosenSet>>, Error>;
 }
 
 /// Multiple-instance classification (section 4.2).
@@ -93,7 +91,7 @@ impl Task for Classification {
         patches: Tensor<5>,
         _keypoints: Tensor<3>,
         instances: usize,
-    ) -> Result<Option<Vec<Box<dyn ChosenSet>>>, Error> {
+    ) -> Result<Vec<Box<dyn ChosenSet>>, Error> {
         let [batch, candidates, ..] = patches.dims();
         let logits = each_patch(network, patches)?;
         let classes = logits.dims()[1];
@@ -106,7 +104,7 @@ impl Task for Classification {
             let votes = ClassVotes::new(self.distance, labels.to_vec(), votes.to_vec(), instances);
             Box::new(votes) as Box<dyn ChosenSet>
         });
-        Ok(Some(votes.collect()))
+        Ok(votes.collect())
     }
 }
 
@@ -118,12 +116,47 @@ impl Task for Reconstruction {
         patches: Tensor<5>,
         keypoints: Tensor<3>,
     ) -> Result<Tensor<1>, Error> {
-        let [batch, instances, channels, ..] = patches.dims();
-        let redrawn = each_patch(network, patches)?;
-        let side = self.geometry.patch_px;
-        let redrawn = redrawn.reshape([batch, instances, channels, side, side]);
+        let shape = patches.dims();
+        let redrawn = each_patch(network, patches)?.reshape(shape);
         let [_, _, height, width] = images.dims();
         let image = paste(redrawn, keypoints, self.geometry, height, width)?;
         reconstruction_loss(images.clone(), image)
+    }
+
+    fn votes(
+        &self,
+        network: &NetworkModule,
+        images: &Tensor<4>,
+        patches: Tensor<5>,
+        keypoints: Tensor<3>,
+        instances: usize,
+    ) -> Result<Vec<Box<dyn ChosenSet>>, Error> {
+        let [batch, candidates, channels, side, _] = patches.dims();
+        let [_, _, height, width] = images.dims();
+        let pixels = channels * height * width;
+        let redrawn = each_patch(network, patches)?;
+        let redrawn = redrawn.reshape([batch * candidates, 1, channels, side, side]);
+        let keypoints = keypoints.reshape([batch * candidates, 1, 3]);
+        let alone = paste(redrawn, keypoints, self.geometry, height, width)?.inner();
+        let alone = alone.reshape([batch, candidates, pixels]);
+        let images = images.clone().inner().reshape([batch, pixels, 1]);
+        let norms = images.clone().square().sum_dim(1);
+        let with_image = alone.clone().matmul(images);
+        let with_each_other = alone.clone().matmul(alone.transpose());
+        let norms = norms.try_into_vec_as::<f32>()?;
+        let with_image = with_image.try_into_vec_as::<f32>()?;
+        let with_each_other = with_each_other.try_into_vec_as::<f32>()?;
+        let candidates = candidates.max(1);
+        let products = with_image
+            .chunks_exact(candidates)
+            .zip(with_each_other.chunks_exact(candidates * candidates));
+        let votes = norms
+            .into_iter()
+            .zip(products)
+            .map(|(norm, (image, each_other))| {
+                let votes = RedrawnVotes::new(norm, image.to_vec(), each_other.to_vec(), instances);
+                Box::new(votes) as Box<dyn ChosenSet>
+            });
+        Ok(votes.collect())
     }
 }

@@ -27,8 +27,12 @@ fn built_in_recipes_are_what_they_were() {
     for file in files {
         let path = file.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let old = Recipe::from_resolved(&old_recipe(name)).unwrap();
-        assert_eq!(Recipe::load(name, &[]).unwrap(), old, "{name}");
+        let mut old = Recipe::from_resolved(&old_recipe(name)).unwrap();
+        // Recipes that start from proposals have been renamed since; their names went to recipes that do without.
+        let renamed = format!("{name}-proposals");
+        let now = names().find(|now| *now == renamed).unwrap_or(name);
+        old.experiment = now.to_owned();
+        assert_eq!(Recipe::load(now, &[]).unwrap(), old, "{now}");
         compared += 1;
     }
     assert_eq!(compared, 17);

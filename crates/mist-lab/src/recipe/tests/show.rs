@@ -18,7 +18,7 @@ fn each_setting_has_its_source_behind_it() {
         let line = line(&text, section, key);
         assert!(line.ends_with(end), "{line}");
     };
-    assert!(text.contains("steps = 2500"));
+    assert!(text.contains("steps = 3000"));
     ends("model.extractor", "instances = 6 ", " # mnist-k3to9");
     ends(
         "model.extractor",
@@ -30,7 +30,7 @@ fn each_setting_has_its_source_behind_it() {
     ends("every", "log", " # default");
     ends(
         "optimiser.task",
-        "ema_decay = 0.998 ",
+        "ema_decay = 0.99 ",
         " # mnist-hard-classify",
     );
 }

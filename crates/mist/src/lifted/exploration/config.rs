@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::model::{ModelConfig, TaskNetwork};
 use crate::settings::{Bounds, LENGTH_PX, WEIGHT, within};
 
 /// Limits of the settings.
@@ -137,11 +136,11 @@ impl ExplorationConfig {
         self.exchanges.limit > 0 || self.centring.recentre_px > 0.0
     }
 
-    /// Refuses settings that a model cannot be trained with.
+    /// Refuses impossible settings.
     ///
     /// # Errors
-    /// When a number is out of bounds, or an auto-encoder would have to vote.
-    pub fn check(&self, model: &ModelConfig) -> Result<(), Error> {
+    /// When a number is out of bounds.
+    pub fn check(&self) -> Result<(), Error> {
         let (release, pool) = (&self.release, &self.pool);
         let (exchanges, centring) = (&self.exchanges, &self.centring);
         let px = |name, value| (name, value, LENGTH_PX);
@@ -174,12 +173,6 @@ impl ExplorationConfig {
         sets("exploration.pool.drawn_sets").check(pool.drawn_sets)?;
         sets("exploration.pool.moved_sets").check(pool.moved_sets)?;
         Bounds::new("exploration.exchanges.limit", 0, MAX_EXCHANGES).check(exchanges.limit)?;
-        if self.searches() && matches!(model.task, TaskNetwork::Autoencoder { .. }) {
-            return Err(Error::Setting {
-                name: "exploration.exchanges.limit and exploration.centring.recentre_px",
-                requirement: "0 for an auto-encoder: only classifiers vote on places".into(),
-            });
-        }
         Ok(())
     }
 }
@@ -190,13 +183,12 @@ mod tests {
 
     #[test]
     fn nothing_is_explored_unless_asked_for_and_impossible_settings_are_refused() {
-        let model = ModelConfig::official();
         let off = ExplorationConfig::default();
-        assert!(!off.searches() && off.check(&model).is_ok());
+        assert!(!off.searches() && off.check().is_ok());
         let error = |change: fn(&mut ExplorationConfig)| {
             let mut config = off;
             change(&mut config);
-            config.check(&model).unwrap_err().to_string()
+            config.check().unwrap_err().to_string()
         };
         let message = error(|config| config.exchanges.margin = f32::NAN);
         assert!(message.contains("exchanges.margin"), "{message}");

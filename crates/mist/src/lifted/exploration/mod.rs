@@ -18,6 +18,6 @@ mod votes;
 pub use config::{CentringConfig, ExchangeConfig, ExplorationConfig, PoolConfig, ReleaseConfig};
 pub use evidence::Evidence;
 pub use moment::Moment;
-pub use votes::{ChosenSet, ClassVotes};
+pub use votes::{ChosenSet, ClassVotes, RedrawnVotes};
 
 pub(super) use search::Search;

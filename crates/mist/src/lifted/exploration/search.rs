@@ -66,12 +66,9 @@ impl ExplorationConfig {
         let patches = sample(search.images.clone(), points.clone(), config.geometry)?;
         let instances = own.first().map_or(0, Vec::len);
         let frozen = search.trained.model.task.frozen();
-        let Some(votes) = search
+        let votes = search
             .task
-            .votes(&frozen, search.images, patches, points, instances)?
-        else {
-            return Ok((own.to_vec(), 0));
-        };
+            .votes(&frozen, search.images, patches, points, instances)?;
         let mut exchanges = 0;
         let found = pools.iter().zip(votes).map(|(pool, mut votes)| {
             let mut chosen: Vec<usize> = (0..instances).collect();

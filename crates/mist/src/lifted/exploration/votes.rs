@@ -85,6 +85,72 @@ impl ChosenSet for ClassVotes {
     }
 }
 
+/// What every candidate of an image redraws, as far as the squared error of the sum depends on it.
+#[derive(Clone, Debug)]
+pub struct RedrawnVotes {
+    /// Squared norm of the image.
+    image_norm: f32,
+    /// Products of each candidate's pixels with the image's, `[candidates]`.
+    with_image: Vec<f32>,
+    /// Products of the candidates' pixels with each other's, `[candidates, candidates]`.
+    with_each_other: Vec<f32>,
+    chosen: Vec<usize>,
+}
+
+impl RedrawnVotes {
+    /// The votes on an image's candidates, of which the first `instances` are chosen.
+    ///
+    /// # Shapes
+    /// - `with_image`: `[candidates]`, at least `instances` of them
+    /// - `with_each_other`: `[candidates, candidates]`
+    pub fn new(
+        image_norm: f32,
+        with_image: Vec<f32>,
+        with_each_other: Vec<f32>,
+        instances: usize,
+    ) -> Self {
+        Self {
+            image_norm,
+            with_image,
+            with_each_other,
+            chosen: (0..instances).collect(),
+        }
+    }
+
+    fn product(&self, a: usize, b: usize) -> f32 {
+        self.with_each_other[a * self.with_image.len() + b]
+    }
+
+    /// Sum of a candidate's products with the chosen ones.
+    fn with_chosen(&self, candidate: usize) -> f32 {
+        let products = self.chosen.iter().map(|&b| self.product(candidate, b));
+        products.sum()
+    }
+}
+
+impl ChosenSet for RedrawnVotes {
+    fn loss(&self) -> f32 {
+        let chosen = self.chosen.iter();
+        let losses = chosen.map(|&a| self.with_chosen(a) - 2.0 * self.with_image[a]);
+        self.image_norm + losses.sum::<f32>()
+    }
+
+    fn loss_after(&self, out: usize, into: usize) -> f32 {
+        let without = self.product(out, out) - 2.0 * (self.with_chosen(out) - self.with_image[out]);
+        let others = self.with_chosen(into) - self.product(into, out);
+        let added = self.product(into, into) + 2.0 * (others - self.with_image[into]);
+        self.loss() + without + added
+    }
+
+    fn exchange(&mut self, out: usize, into: usize) {
+        for chosen in &mut self.chosen {
+            if *chosen == out {
+                *chosen = into;
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,5 +172,34 @@ mod tests {
             assert!((votes.loss() - predicted).abs() < 1e-6);
             assert!((votes.loss_after(2, 1) - before).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn redrawn_votes_are_the_squared_error_of_the_sum() {
+        let image = [1.0, 2.0, 0.0, 1.0];
+        let candidates = [
+            [1.0, 1.0, 0.0, 0.0],
+            [0.0, 1.0, 1.0, 0.0],
+            [0.0, 0.5, 0.0, 1.0],
+        ];
+        let product = |a: &[f32; 4], b: &[f32; 4]| a.iter().zip(b).map(|(a, b)| a * b).sum();
+        let with_image = candidates.iter().map(|c| product(c, &image)).collect();
+        let pairs = candidates
+            .iter()
+            .flat_map(|a| candidates.iter().map(move |b| product(a, b)));
+        let squared = |chosen: [usize; 2]| -> f32 {
+            let pixels = (0..4).map(|pixel| {
+                let sum: f32 = chosen.iter().map(|&c| candidates[c][pixel]).sum();
+                (image[pixel] - sum).powi(2)
+            });
+            pixels.sum()
+        };
+        let norm = product(&image, &image);
+        let mut votes = RedrawnVotes::new(norm, with_image, pairs.collect(), 2);
+        assert!((votes.loss() - squared([0, 1])).abs() < 1e-6);
+        assert!((votes.loss_after(1, 2) - squared([0, 2])).abs() < 1e-6);
+        votes.exchange(1, 2);
+        assert!((votes.loss() - squared([0, 2])).abs() < 1e-6);
+        assert!((votes.loss_after(0, 1) - squared([1, 2])).abs() < 1e-6);
     }
 }
