@@ -191,7 +191,7 @@ mod tests {
             0.0
         );
         let (one, ten) = (ink(1), ink(10));
-        assert!(one >= LEAST_INK && one <= 64.0, "{one}");
+        assert!((LEAST_INK..=64.0).contains(&one), "{one}");
         assert!((ten / one / 10.0 - 1.0).abs() < 0.15, "{ten} {one}");
     }
 
