@@ -16,6 +16,7 @@ import torch
 
 import settings
 import workloads
+from training import Training
 
 WARM_UP_RUNS = 3
 
@@ -26,10 +27,19 @@ class Server:
     def __init__(self, threads):
         torch.set_num_threads(threads)
         self.run = None
+        self.training = None
         self.base_mb = peak_mb()
 
     def answer(self, request):
-        operations = {"hello": self.hello, "prepare": self.prepare, "run": self.time, "memory": self.memory}
+        operations = {
+            "hello": self.hello,
+            "prepare": self.prepare,
+            "run": self.time,
+            "memory": self.memory,
+            "begin_training": self.begin_training,
+            "train": self.train,
+            "detect": self.detect,
+        }
         operation = request.pop("op", None)
         if operation not in operations:
             raise ValueError(f"unknown op {operation!r}")
@@ -58,6 +68,16 @@ class Server:
         if self.run is None:
             raise ValueError("nothing is prepared")
         return {"ms": workloads.timed(self.run) * 1e3}
+
+    def begin_training(self, setting, seed, instances):
+        self.training = Training(setting, seed, instances)
+        return {"ok": True}
+
+    def train(self, images, counts):
+        return {"task_loss": self.training.step(images, counts)}
+
+    def detect(self, images):
+        return {"found": self.training.detect(images)}
 
     def memory(self):
         """The peak since the start, and the part of it that PyTorch takes before any work."""

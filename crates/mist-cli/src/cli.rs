@@ -10,7 +10,7 @@ use mist::networks::Precision;
 use mist::proposals::Proposals;
 use mist_data::Split;
 use mist_lab::Result;
-use mist_lab::bench::Workload;
+use mist_lab::bench::{Side, Workload};
 use mist_lab::detections::DetectionFormat;
 use mist_lab::reproduce::Work;
 
@@ -427,6 +427,35 @@ pub struct Bench {
     /// With --scaling: draw the curves into an SVG file.
     #[arg(long, requires = "scaling", value_hint = ValueHint::FilePath)]
     pub plot: Option<PathBuf>,
+    /// Measure how long trainings take from nothing to each --target on held-out scenes; the sides take turns.
+    #[arg(long, conflicts_with_all = ["workloads", "against_pytorch", "scenes", "scaling"])]
+    pub time_to_accuracy: bool,
+    /// With --time-to-accuracy: who trains.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "open",
+        requires = "time_to_accuracy"
+    )]
+    #[arg(value_parser = choice(&Side::ALL, Side::name, Side::description))]
+    pub sides: Vec<Side>,
+    /// With --time-to-accuracy: seeds 1 to this.
+    #[arg(long, default_value_t = 5, requires = "time_to_accuracy")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+    /// With --time-to-accuracy: shares of digits found and read.
+    #[arg(long, value_delimiter = ',', default_values_t = [0.84, 0.975], requires = "time_to_accuracy")]
+    pub target: Vec<f64>,
+    /// With --time-to-accuracy: a training that takes longer has failed.
+    #[arg(long, default_value = "3h", value_parser = duration, requires = "time_to_accuracy")]
+    pub limit: Duration,
+    /// With --time-to-accuracy: how PyTorch runs.
+    #[arg(
+        long,
+        default_value = "compile-f32-lean",
+        requires = "time_to_accuracy"
+    )]
+    pub setting: String,
     /// The Python that has PyTorch.
     #[arg(long, default_value = ".venv/bin/python", env = "MIST_PYTHON", value_hint = ValueHint::FilePath)]
     pub python: PathBuf,

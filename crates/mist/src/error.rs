@@ -128,6 +128,9 @@ pub enum Error {
     /// A network that no gradient reached.
     #[error("no gradient reached the network: it is frozen, or its graph was used before")]
     NoGradient,
+    /// A finder that computes elsewhere.
+    #[error("{0}")]
+    Finder(String),
     /// A device that is not compiled in or not present.
     #[error("the device `{name}` is not available: {reason}")]
     Device {

@@ -75,6 +75,7 @@ fn explored() -> LiftedConfig {
                 min_distance_px: 4.0,
                 margin: 0.0,
                 moved_margin: 0.0,
+                vote_sharpness: 2.0,
             },
             centring: CentringConfig {
                 jitter_px: 1.0,
@@ -277,7 +278,7 @@ fn votes_on_the_keypoints_are_their_loss() {
         losses.unwrap().try_into_vec_as::<f32>().unwrap()
     };
     let patches = sample(images.clone(), points.clone(), geometry).unwrap();
-    let votes = reconstruction.votes(&model.task, &images, patches, points.clone(), 3);
+    let votes = reconstruction.votes(&model.task, &images, patches, points.clone(), 3, 1.0);
     let others = Tensor::cat(
         vec![
             points.clone().narrow(1, 0, 2),

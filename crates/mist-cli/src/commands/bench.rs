@@ -1,9 +1,12 @@
 //! `mist bench`: what this machine does, alone or beside PyTorch.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mist_lab::bench::{CompareOptions, MeasureOptions, Workload, compare, measure, scaling};
+use mist_lab::bench::{
+    CompareOptions, MeasureOptions, TimeToAccuracyOptions, Workload, compare, measure, scaling,
+    time_to_accuracy,
+};
 use mist_lab::run::whole_file;
 use mist_lab::{Error, Result};
 
@@ -20,7 +23,22 @@ pub fn run(command: &Bench, console: &mut Console) -> Result<()> {
     };
     command.precision.select()?;
     let device = command.device.device()?;
-    let (json, lines) = if command.scaling {
+    let (json, lines) = if command.time_to_accuracy {
+        let mut targets = command.target.clone();
+        targets.sort_by(f64::total_cmp);
+        let options = TimeToAccuracyOptions {
+            sides: command.sides.clone(),
+            seeds: command.seeds,
+            targets,
+            limit: command.limit,
+            program: this_program()?,
+            python: command.python.clone(),
+            setting: command.setting.clone(),
+            data: command.place.data.clone(),
+        };
+        let times = time_to_accuracy(&options, console)?;
+        (serde_json::to_string_pretty(&times)?, times.to_lines())
+    } else if command.scaling {
         let curves = scaling::measure(&device, command.rounds, console)?;
         if let Some(path) = &command.plot {
             save(path, &scaling::to_svg(&curves))?;
@@ -70,11 +88,15 @@ fn save(path: &Path, text: &str) -> Result<()> {
     whole_file::write(path, text.as_bytes())
 }
 
+fn this_program() -> Result<PathBuf> {
+    let failed = |error| Error::Failed(format!("this program cannot be found again: {error}"));
+    std::env::current_exe().map_err(failed)
+}
+
 /// Runs this program again and reads the peak memory that it reports.
 fn train_step_memory_mb() -> Result<f64> {
     let failed = |reason: &str| Error::Failed(format!("cannot measure our memory: {reason}"));
-    let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
-    let output = Command::new(program)
+    let output = Command::new(this_program()?)
         .args(["bench", "train_step", "--rounds", "2", "--json", "-q"])
         .output()
         .map_err(|error| failed(&error.to_string()))?;

@@ -5,6 +5,7 @@ mod peer;
 mod report;
 pub mod scaling;
 mod scenes;
+mod time_to_accuracy;
 mod timing;
 mod workloads;
 
@@ -15,6 +16,9 @@ use mist_kernels::simd::Isa;
 
 pub use compare::{CompareOptions, compare};
 pub use report::{Comparison, Figure, Figures, Memory, Peaks, Row};
+pub use time_to_accuracy::{
+    Attempt, Reached, Side, TimeToAccuracyOptions, TimesToAccuracy, time_to_accuracy,
+};
 pub use workloads::{Task, Workload};
 
 use crate::error::Result;

@@ -5,12 +5,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use burn::tensor::Tensor;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::{AtPath, Context, Error, Result};
 
 /// A running peer.
+#[derive(Debug)]
 pub struct Peer {
     child: Child,
     requests: ChildStdin,
@@ -89,6 +91,28 @@ impl Peer {
         number(&self.ask(&json!({"op": "run"}))?, "ms")
     }
 
+    /// Starts a training of the released recipe from random weights.
+    pub fn begin_training(&mut self, setting: &str, seed: u64, instances: usize) -> Result<()> {
+        self.ask(&json!({
+            "op": "begin_training", "setting": setting, "seed": seed, "instances": instances,
+        }))?;
+        Ok(())
+    }
+
+    /// One step on gray images, `[batch, 1, side, side]`, and their class counts.
+    pub fn train(&mut self, images: &Tensor<4>, counts: &[Vec<usize>]) -> Result<()> {
+        let images = encoded(images)?;
+        self.ask(&json!({"op": "train", "images": images, "counts": counts}))?;
+        Ok(())
+    }
+
+    /// Left, top, score and label of every box found in gray images, `[batch, 1, side, side]`.
+    pub fn detect(&mut self, images: &Tensor<4>) -> Result<Vec<Vec<[f32; 4]>>> {
+        let images = encoded(images)?;
+        let mut answer = self.ask(&json!({"op": "detect", "images": images}))?;
+        serde_json::from_value(answer["found"].take()).map_err(|error| malformed(&error))
+    }
+
     /// Peak memory, and how much of it was there before any work, in MB.
     pub fn memory_mb(&mut self) -> Result<(f64, f64)> {
         let answer = self.ask(&json!({"op": "memory"}))?;
@@ -102,6 +126,23 @@ impl Drop for Peer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Gray values 0 to 255 in hexadecimal, and the side of the images.
+fn encoded(images: &Tensor<4>) -> Result<Value> {
+    let [_, _, side, _] = images.dims();
+    let values = images
+        .clone()
+        .try_into_vec_as::<f32>()
+        .map_err(mist::Error::from)?;
+    let mut bytes = String::with_capacity(2 * values.len());
+    for value in values {
+        let byte = (value * 255.0).round() as u8;
+        for digit in [byte >> 4, byte & 15] {
+            bytes.push(char::from_digit(digit.into(), 16).unwrap_or('0'));
+        }
+    }
+    Ok(json!({"side": side, "bytes": bytes}))
 }
 
 fn malformed(reason: &dyn Display) -> Error {

@@ -20,6 +20,8 @@ use crate::run::event_log::Event;
 use crate::run::memory;
 use crate::run::whole_file;
 
+pub(crate) use steps::VALIDATION_IMAGES;
+
 use steps::Training;
 
 /// What a training runs with beside its recipe.

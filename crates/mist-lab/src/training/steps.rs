@@ -22,7 +22,7 @@ use crate::run::event_log::Event;
 use crate::run::whole_file;
 
 /// Held-out images of an evaluation during training.
-const VALIDATION_IMAGES: u64 = 256;
+pub const VALIDATION_IMAGES: u64 = 256;
 
 /// A training under way.
 pub(super) struct Training<'a> {

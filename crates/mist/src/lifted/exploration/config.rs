@@ -69,6 +69,9 @@ pub struct ExchangeConfig {
     pub margin: f32,
     /// The same for a moved copy of the keypoint that it replaces.
     pub moved_margin: f32,
+    /// Factor on a classifier's logits when it votes. Above 1 a place from which several objects are half seen counts as
+    /// one object, not as the mixture that would explain the counts as well.
+    pub vote_sharpness: f32,
 }
 
 /// What keeps objects in the middle of their boxes: a classifier reads some of them off-centre just as well.
@@ -115,6 +118,7 @@ impl Default for ExchangeConfig {
             min_distance_px: 8.0,
             margin: 0.02,
             moved_margin: 0.0,
+            vote_sharpness: 1.0,
         }
     }
 }
@@ -158,6 +162,10 @@ impl ExplorationConfig {
             ),
             weight("exploration.exchanges.margin", exchanges.margin),
             weight("exploration.exchanges.moved_margin", exchanges.moved_margin),
+            weight(
+                "exploration.exchanges.vote_sharpness",
+                exchanges.vote_sharpness,
+            ),
             px("exploration.centring.jitter_px", centring.jitter_px),
             px(
                 "exploration.centring.final_jitter_px",

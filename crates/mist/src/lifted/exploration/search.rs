@@ -66,9 +66,14 @@ impl ExplorationConfig {
         let patches = sample(search.images.clone(), points.clone(), config.geometry)?;
         let instances = own.first().map_or(0, Vec::len);
         let frozen = search.trained.model.task.frozen();
-        let votes = search
-            .task
-            .votes(&frozen, search.images, patches, points, instances)?;
+        let votes = search.task.votes(
+            &frozen,
+            search.images,
+            patches,
+            points,
+            instances,
+            self.exchanges.vote_sharpness,
+        )?;
         let mut exchanges = 0;
         let found = pools.iter().zip(votes).map(|(pool, mut votes)| {
             let mut chosen: Vec<usize> = (0..instances).collect();
