@@ -64,6 +64,7 @@ fn explored() -> LiftedConfig {
                 recent_steps: 2,
                 below_frac: 100.0,
                 task_rate_frac: 0.4,
+                patience_steps: 0,
             },
             pool: PoolConfig {
                 drawn_sets: 2,
@@ -75,13 +76,10 @@ fn explored() -> LiftedConfig {
                 min_distance_px: 4.0,
                 margin: 0.0,
                 moved_margin: 0.0,
-                vote_sharpness: 2.0,
             },
             centring: CentringConfig {
                 jitter_px: 1.0,
                 final_jitter_px: 0.5,
-                recentre_px: 2.0,
-                temperature: 0.02,
             },
         },
         ..LiftedConfig::default()
@@ -187,19 +185,40 @@ fn the_detector_is_frozen_and_keypoints_stay_until_the_release() {
     assert_ne!(detector(&learner), before);
 }
 
-#[test]
-fn a_training_resumes_to_the_bit_before_and_after_the_release() {
-    let mut whole = learner(explored());
+fn resumes_to_the_bit(config: LiftedConfig, stops: &[u64]) {
+    let mut whole = learner(config);
     train(&mut whole, 0..STEPS);
-    for stop in [1, 4, 5, 9] {
-        let mut first = learner(explored());
+    for &stop in stops {
+        let mut first = learner(config);
         train(&mut first, 0..stop);
         let (state, _) = LearnerState::from_bytes(&bytes(&first)).unwrap();
-        let mut second = learner(explored());
+        let mut second = learner(config);
         second.restore(state).unwrap();
         train(&mut second, stop..STEPS);
         assert!(bytes(&whole) == bytes(&second), "stopped after {stop}");
     }
+}
+
+#[test]
+fn a_training_resumes_to_the_bit_before_and_after_the_release() {
+    resumes_to_the_bit(explored(), &[1, 4, 5, 9]);
+}
+
+#[test]
+fn networks_that_learn_nothing_start_anew_and_resume_to_the_bit() {
+    let mut hopeless = explored();
+    hopeless.exploration.release.below_frac = 0.0;
+    hopeless.exploration.release.patience_steps = 6;
+    resumes_to_the_bit(hopeless, &[3, 6, 8, 13]);
+    let mut patient = hopeless;
+    patient.exploration.release.patience_steps = 0;
+    let after = |config, steps| {
+        let mut learner = learner(config);
+        train(&mut learner, 0..steps);
+        bytes(&learner)
+    };
+    assert!(after(hopeless, 5) == after(patient, 5));
+    assert!(after(hopeless, 6) != after(patient, 6));
 }
 
 #[test]
@@ -278,7 +297,7 @@ fn votes_on_the_keypoints_are_their_loss() {
         losses.unwrap().try_into_vec_as::<f32>().unwrap()
     };
     let patches = sample(images.clone(), points.clone(), geometry).unwrap();
-    let votes = reconstruction.votes(&model.task, &images, patches, points.clone(), 3, 1.0);
+    let votes = reconstruction.votes(&model.task, &images, patches, points.clone(), 3);
     let others = Tensor::cat(
         vec![
             points.clone().narrow(1, 0, 2),

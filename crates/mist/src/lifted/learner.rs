@@ -2,17 +2,21 @@
 
 use burn::tensor::Device;
 
+use super::exploration::Verdict;
 use super::{Classification, Evidence, LiftedConfig, LiftedStep, Moment, Reconstruction};
 use crate::Error;
 use crate::finder::Finder;
 use crate::model::{ModelConfig, TaskNetwork};
-use crate::training::{Batch, Learner, LearnerState, Method, Progress, Setup, Step, TrainedModel};
+use crate::training::{
+    Batch, Learner, LearnerState, Method, Optimisers, Progress, Setup, Step, TrainedModel,
+};
 
 /// A model that learns by Algorithm 1.
 #[derive(Debug)]
 pub struct LiftedLearner {
     config: LiftedConfig,
     trained: TrainedModel,
+    optimisers: Optimisers,
     seed: u64,
     evidence: Evidence,
 }
@@ -45,8 +49,18 @@ impl LiftedLearner {
                 self.config.step(&mut self.trained, images, &task, moment)?
             }
         };
-        self.evidence
+        let verdict = self
+            .evidence
             .observe(release, progress.step, step.task_loss);
+        if verdict == Verdict::Restart {
+            self.trained = TrainedModel::new(Setup {
+                model: self.trained.model.config(),
+                optimisers: &self.optimisers,
+                seed: self.evidence.seed_of_weights(self.seed),
+                weights: None,
+                device: &batch.images.device(),
+            })?;
+        }
         Ok(step)
     }
 }
@@ -79,8 +93,9 @@ impl LiftedConfig {
         Ok(LiftedLearner {
             config: *self,
             trained: TrainedModel::new(setup)?,
+            optimisers: setup.optimisers.clone(),
             seed: setup.seed,
-            evidence: Evidence::default(),
+            evidence: Evidence::new(&self.exploration.release, setup.weights.is_some()),
         })
     }
 }

@@ -29,7 +29,7 @@ pub trait Task {
     ) -> Result<Tensor<1>, Error>;
 
     /// What the network says of `candidates` places per image, of which the first `instances` are the keypoints; one value
-    /// per image. Classes are told apart `sharpness` times as sharply as in the loss.
+    /// per image.
     ///
     /// # Shapes
     /// As [`Task::loss`] with all candidates in the place of K.
@@ -43,7 +43,6 @@ pub trait Task {
         patches: Tensor<5>,
         keypoints: Tensor<3>,
         instances: usize,
-        sharpness: f32,
     ) -> Result<Vec<Box<dyn ChosenSet>>, Error>;
 }
 
@@ -92,15 +91,12 @@ impl Task for Classification {
         patches: Tensor<5>,
         _keypoints: Tensor<3>,
         instances: usize,
-        sharpness: f32,
     ) -> Result<Vec<Box<dyn ChosenSet>>, Error> {
         let [batch, candidates, ..] = patches.dims();
         let logits = each_patch(network, patches)?;
         let classes = logits.dims()[1];
         let logits = logits.reshape([batch * candidates, classes]);
-        let probabilities = softmax(logits * sharpness, 1)
-            .inner()
-            .try_into_vec_as::<f32>()?;
+        let probabilities = softmax(logits, 1).inner().try_into_vec_as::<f32>()?;
         let labels = self.mean_labels.clone().inner().try_into_vec_as::<f32>()?;
         let images = labels.chunks_exact(classes.max(1));
         let images = images.zip(probabilities.chunks_exact((candidates * classes).max(1)));
@@ -134,7 +130,6 @@ impl Task for Reconstruction {
         patches: Tensor<5>,
         keypoints: Tensor<3>,
         instances: usize,
-        _sharpness: f32,
     ) -> Result<Vec<Box<dyn ChosenSet>>, Error> {
         let [batch, candidates, channels, side, _] = patches.dims();
         let [_, _, height, width] = images.dims();

@@ -39,6 +39,9 @@ pub struct ReleaseConfig {
     pub below_frac: f32,
     /// Factor on the task network's learning rate until then.
     pub task_rate_frac: f32,
+    /// Steps after which networks that have not got there are replaced by others with random weights; 0 keeps them. The
+    /// maxima of a random detector may happen to avoid objects.
+    pub patience_steps: u64,
 }
 
 /// The places that the task network votes on, beside `E_K(H(I))`.
@@ -69,9 +72,6 @@ pub struct ExchangeConfig {
     pub margin: f32,
     /// The same for a moved copy of the keypoint that it replaces.
     pub moved_margin: f32,
-    /// Factor on a classifier's logits when it votes. Above 1 a place from which several objects are half seen counts as
-    /// one object, not as the mixture that would explain the counts as well.
-    pub vote_sharpness: f32,
 }
 
 /// What keeps objects in the middle of their boxes: a classifier reads some of them off-centre just as well.
@@ -82,10 +82,6 @@ pub struct CentringConfig {
     pub jitter_px: f32,
     /// And at the end of the training; linear between.
     pub final_jitter_px: f32,
-    /// Every keypoint goes to the mean of moves by this much left, right, up and down; 0 leaves it.
-    pub recentre_px: f32,
-    /// They are weighted by `exp(gain / temperature)`, where the gain is by how much a move lowers the loss.
-    pub temperature: f32,
 }
 
 impl Default for ReleaseConfig {
@@ -95,6 +91,7 @@ impl Default for ReleaseConfig {
             recent_steps: 25,
             below_frac: 0.8,
             task_rate_frac: 1.0,
+            patience_steps: 0,
         }
     }
 }
@@ -118,7 +115,6 @@ impl Default for ExchangeConfig {
             min_distance_px: 8.0,
             margin: 0.02,
             moved_margin: 0.0,
-            vote_sharpness: 1.0,
         }
     }
 }
@@ -128,8 +124,6 @@ impl Default for CentringConfig {
         Self {
             jitter_px: 0.0,
             final_jitter_px: 1.3,
-            recentre_px: 0.0,
-            temperature: 0.02,
         }
     }
 }
@@ -137,7 +131,7 @@ impl Default for CentringConfig {
 impl ExplorationConfig {
     /// Whether the task network votes on places at all.
     pub fn searches(&self) -> bool {
-        self.exchanges.limit > 0 || self.centring.recentre_px > 0.0
+        self.exchanges.limit > 0
     }
 
     /// Refuses impossible settings.
@@ -162,17 +156,11 @@ impl ExplorationConfig {
             ),
             weight("exploration.exchanges.margin", exchanges.margin),
             weight("exploration.exchanges.moved_margin", exchanges.moved_margin),
-            weight(
-                "exploration.exchanges.vote_sharpness",
-                exchanges.vote_sharpness,
-            ),
             px("exploration.centring.jitter_px", centring.jitter_px),
             px(
                 "exploration.centring.final_jitter_px",
                 centring.final_jitter_px,
             ),
-            px("exploration.centring.recentre_px", centring.recentre_px),
-            weight("exploration.centring.temperature", centring.temperature),
         ])?;
         let steps = |name, least| Bounds::new(name, least, MAX_LOSSES);
         steps("exploration.release.plateau_steps", 0).check(release.plateau_steps)?;
@@ -202,7 +190,7 @@ mod tests {
         assert!(message.contains("exchanges.margin"), "{message}");
         let message = error(|config| config.pool.uniform_frac = 1.5);
         assert!(message.contains("from 0 to 1"), "{message}");
-        let message = error(|config| config.centring.recentre_px = -1.0);
+        let message = error(|config| config.centring.jitter_px = -1.0);
         assert!(message.contains("from 0 to"), "{message}");
         error(|config| config.release.recent_steps = 0);
         error(|config| config.pool.moved_sets = usize::MAX);

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ReleaseConfig;
 
+/// Odd and far from small numbers, so that a restart does not repeat the next seed's start.
+const RESTART_STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Task losses so far, as far as the release depends on them; part of the state of a training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -13,9 +16,40 @@ pub struct Evidence {
     /// Losses of the newest steps, oldest first.
     recent: Vec<f32>,
     released_at: Option<u64>,
+    /// How often the networks were replaced.
+    #[serde(default)]
+    restarts: u64,
+    /// The step at which they were.
+    #[serde(default)]
+    restarted_at: u64,
+    /// Whether the weights are not random, so that they are not replaced.
+    #[serde(default)]
+    keeps_weights: bool,
+}
+
+/// What follows from the evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Go on.
+    Continue,
+    /// Replace the networks by others with random weights.
+    Restart,
 }
 
 impl Evidence {
+    /// Nothing yet, of networks that are given or random.
+    pub fn new(config: &ReleaseConfig, weights_are_given: bool) -> Self {
+        Self {
+            keeps_weights: weights_are_given && config.patience_steps > 0,
+            ..Self::default()
+        }
+    }
+
+    /// The seed of the networks' random weights: another one after each restart.
+    pub fn seed_of_weights(&self, seed: u64) -> u64 {
+        seed.wrapping_add(self.restarts.wrapping_mul(RESTART_STRIDE))
+    }
+
     /// The step from which the detector learns, if it is known yet.
     pub fn released_at(&self, config: &ReleaseConfig) -> Option<u64> {
         match config.plateau_steps {
@@ -25,13 +59,13 @@ impl Evidence {
     }
 
     /// Takes note of the mean task loss of a step.
-    pub fn observe(&mut self, config: &ReleaseConfig, step: u64, task_loss: f32) {
+    pub fn observe(&mut self, config: &ReleaseConfig, step: u64, task_loss: f32) -> Verdict {
         if self.released_at(config).is_some() {
-            return;
+            return Verdict::Continue;
         }
         if self.plateau.len() < config.plateau_steps {
             self.plateau.push(task_loss);
-            return;
+            return Verdict::Continue;
         }
         if self.recent.len() >= config.recent_steps {
             self.recent.remove(0);
@@ -41,9 +75,22 @@ impl Evidence {
         if enough && mean(&self.recent) < f64::from(config.below_frac) * mean(&self.plateau) {
             *self = Self {
                 released_at: Some(step + 1),
-                ..Self::default()
+                plateau: Vec::new(),
+                recent: Vec::new(),
+                ..*self
             };
+            return Verdict::Continue;
         }
+        let patience = config.patience_steps;
+        if patience == 0 || self.keeps_weights || step + 1 < self.restarted_at + patience {
+            return Verdict::Continue;
+        }
+        *self = Self {
+            restarts: self.restarts + 1,
+            restarted_at: step + 1,
+            ..Self::default()
+        };
+        Verdict::Restart
     }
 }
 
@@ -81,6 +128,30 @@ mod tests {
         assert_eq!(with(&[1.1, 1.1, 0.7, 0.7]), None);
         assert_eq!(with(&[1.1, 1.1, 0.7, 0.7, 0.7, 5.0, 5.0]), Some(9));
         assert_eq!(Evidence::default().released_at(&config(0)), Some(0));
+    }
+
+    #[test]
+    fn networks_that_learn_nothing_are_replaced_unless_they_were_given() {
+        let config = ReleaseConfig {
+            patience_steps: 10,
+            ..config(4)
+        };
+        let restarts = |mut evidence: Evidence, steps: u64| -> Vec<u64> {
+            let is_restart = |step: &u64| evidence.observe(&config, *step, 1.0) == Verdict::Restart;
+            (0..steps).filter(is_restart).collect()
+        };
+        assert_eq!(restarts(Evidence::new(&config, false), 25), [9, 19]);
+        assert!(restarts(Evidence::new(&config, true), 25).is_empty());
+        let mut evidence = Evidence::default();
+        assert_eq!(evidence.seed_of_weights(7), 7);
+        for step in 0..10 {
+            evidence.observe(&config, step, 1.0);
+        }
+        assert_ne!(evidence.seed_of_weights(7), 7);
+        for step in 10..20 {
+            evidence.observe(&config, step, if step < 14 { 1.0 } else { 0.1 });
+        }
+        assert_eq!(evidence.released_at(&config), Some(17));
     }
 
     #[test]

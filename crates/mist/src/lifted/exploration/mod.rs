@@ -16,7 +16,7 @@ mod search;
 mod votes;
 
 pub use config::{CentringConfig, ExchangeConfig, ExplorationConfig, PoolConfig, ReleaseConfig};
-pub use evidence::Evidence;
+pub use evidence::{Evidence, Verdict};
 pub use moment::Moment;
 pub use votes::{ChosenSet, ClassVotes, RedrawnVotes};
 

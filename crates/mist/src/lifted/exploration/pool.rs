@@ -55,7 +55,7 @@ impl PoolConfig {
     ) -> Pool {
         let mut pool = Pool::new(own);
         for _ in 0..self.drawn_sets {
-            for place in self.draw(own.len(), heatmap, random) {
+            for place in heatmap.draw(own.len(), self.uniform_frac, random) {
                 pool.push(place, None);
             }
         }
@@ -71,30 +71,30 @@ impl PoolConfig {
         }
         pool
     }
-
-    /// Gumbel top-K without replacement: the probability of a pixel is its share of the heatmap, mixed with a uniform one,
-    /// and the surroundings of a pixel that was drawn are left out.
-    fn draw(
-        &self,
-        count: usize,
-        heatmap: ImageHeatmap<'_>,
-        random: &mut impl Rng,
-    ) -> Vec<Keypoint> {
-        let mut scores = heatmap.fused();
-        let sum: f64 = scores.iter().map(|&score| f64::from(score)).sum();
-        let mean = (sum / scores.len().max(1) as f64) as f32;
-        for score in &mut scores {
-            let weight = (1.0 - self.uniform_frac) * *score + self.uniform_frac * mean;
-            // The exponential of ln(weight) plus Gumbel noise: the order is the same.
-            let uniform = random.random::<f32>().max(f32::MIN_POSITIVE);
-            *score = weight / -uniform.ln().min(-f32::MIN_POSITIVE);
-        }
-        let draws = (0..count).map_while(|_| heatmap.take_strongest(&mut scores));
-        draws.collect()
-    }
 }
 
 impl ImageHeatmap<'_> {
+    /// Gumbel top-K without replacement: the probability of a pixel is its share of the heatmap, mixed with a uniform one,
+    /// and the surroundings of a pixel that was drawn are left out, as long as that leaves any.
+    pub fn draw(&self, count: usize, uniform_frac: f32, random: &mut impl Rng) -> Vec<Keypoint> {
+        let fused = self.fused();
+        let sum: f64 = fused.iter().map(|&score| f64::from(score)).sum();
+        let mean = (sum / fused.len().max(1) as f64) as f32;
+        let mut draws = Vec::with_capacity(count);
+        while draws.len() < count && !fused.is_empty() {
+            let mut noisy = |&score: &f32| {
+                let weight = (1.0 - uniform_frac) * score + uniform_frac * mean;
+                // The exponential of ln(weight) plus Gumbel noise: the order is the same.
+                let uniform = random.random::<f32>().max(f32::MIN_POSITIVE);
+                weight / -uniform.ln().min(-f32::MIN_POSITIVE)
+            };
+            let mut scores: Vec<f32> = fused.iter().map(&mut noisy).collect();
+            let left = draws.len()..count;
+            draws.extend(left.map_while(|_| self.take_strongest(&mut scores)));
+        }
+        draws
+    }
+
     fn area(&self) -> usize {
         self.height_px * self.width_px
     }
@@ -203,6 +203,32 @@ mod tests {
         assert_ne!(own, first);
         assert!((first.x_px + second.x_px - 2.0 * own.x_px).abs() < 1e-4);
         assert!((first.y_px + second.y_px - 2.0 * own.y_px).abs() < 1e-4);
+    }
+
+    #[test]
+    fn a_full_image_is_drawn_from_again() {
+        let config = PoolConfig {
+            drawn_sets: 1,
+            ..PoolConfig::default()
+        };
+        let heatmap = ImageHeatmap {
+            maps: &[0.5; 16],
+            levels: &ScaleLevels::single(),
+            height_px: 4,
+            width_px: 4,
+            radius_px: 3,
+        };
+        let own = vec![
+            Keypoint {
+                x_px: 2.0,
+                y_px: 2.0,
+                scale: 1.0,
+            };
+            5
+        ];
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let pool = config.candidates(&own, heatmap, 1.0, &mut random);
+        assert_eq!(pool.places.len(), 10);
     }
 
     #[test]

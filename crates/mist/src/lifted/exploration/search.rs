@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::pool::ImageHeatmap;
+use super::pool::{ImageHeatmap, Pool};
 use super::{ExplorationConfig, Moment};
 use crate::Error;
 use crate::geometry::Keypoint;
@@ -51,39 +51,27 @@ impl ExplorationConfig {
             .moment
             .between(self.pool.moved_px, self.pool.final_moved_px);
         let images = values.chunks_exact(scales * height_px * width_px);
-        let (pools, places): (Vec<_>, Vec<_>) = own
+        let pools: Vec<Pool> = own
             .iter()
             .zip(images)
             .map(|(own, maps)| {
                 let heatmap = heatmap(maps);
-                let pool = self.pool.candidates(own, heatmap, moved_px, &mut random);
-                let moves = self.centring.moves(own, heatmap);
-                let places: Vec<Keypoint> = pool.places.iter().copied().chain(moves).collect();
-                (pool, places)
+                self.pool.candidates(own, heatmap, moved_px, &mut random)
             })
-            .unzip();
+            .collect();
+        let places: Vec<Vec<Keypoint>> = pools.iter().map(|pool| pool.places.clone()).collect();
         let points = keypoints::to_tensor(&places, &search.images.device())?;
         let patches = sample(search.images.clone(), points.clone(), config.geometry)?;
         let instances = own.first().map_or(0, Vec::len);
         let frozen = search.trained.model.task.frozen();
-        let votes = search.task.votes(
-            &frozen,
-            search.images,
-            patches,
-            points,
-            instances,
-            self.exchanges.vote_sharpness,
-        )?;
+        let votes = search
+            .task
+            .votes(&frozen, search.images, patches, points, instances)?;
         let mut exchanges = 0;
         let found = pools.iter().zip(votes).map(|(pool, mut votes)| {
             let mut chosen: Vec<usize> = (0..instances).collect();
             exchanges += self.exchanges.exchange(pool, &mut chosen, votes.as_mut());
-            let first_move = pool.places.len();
-            let places = chosen.iter().map(|&chosen| {
-                self.centring
-                    .recentred(pool, chosen, first_move, votes.as_ref())
-            });
-            places.collect()
+            chosen.iter().map(|&chosen| pool.places[chosen]).collect()
         });
         Ok((found.collect(), exchanges))
     }
