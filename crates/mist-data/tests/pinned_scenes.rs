@@ -114,6 +114,14 @@ fn scenes_with_digits() {
             "b29bea863e4878c264664e61e161121cdbc6ef46ea42795ab555e4fc204acb21",
         ),
         (
+            SceneKind::Cluttered,
+            "e263f064d271dc2c14ff18ec6cd443cfb27bd696493957b2bef276b41a952d3e",
+        ),
+        (
+            SceneKind::Textured,
+            "7698ea9702f5507acd667621c64f6d0520111771963b3eecd12af76003972795",
+        ),
+        (
             SceneKind::Scale,
             "561194d6119bf9b8e454030088961e261792394c1ff856633733a302ea9a5050",
         ),
