@@ -108,7 +108,8 @@ fn shipped_models_are_read() {
         let model: ModelConfig = serde_json::from_value(card["model"].clone()).unwrap();
         assert_eq!(model.geometry.context_px, context_px);
         model.check().unwrap();
-        let recipe = Recipe::load(card["experiment"].as_str().unwrap(), &[]).unwrap();
+        let experiment = card["experiment"].as_str().unwrap();
+        let recipe = Recipe::load(&format!("{experiment}-proposals"), &[]).unwrap();
         if name != "mnist-hard" {
             assert_eq!(model, recipe.model);
         }

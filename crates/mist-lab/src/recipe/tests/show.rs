@@ -22,10 +22,11 @@ fn each_setting_has_its_source_behind_it() {
     ends("model.extractor", "instances = 6 ", " # mnist-k3to9");
     ends(
         "model.extractor",
-        "nms_window_px = 17 ",
+        "nms_window_px = 25 ",
         " # mnist-hard-classify",
     );
-    ends("model.extractor", "suppression", " # default");
+    ends("model.extractor", "suppression", " # mnist-hard-classify");
+    ends("model.softmax", "window_px", " # default");
     ends("model.softmax", "strength = 4.0 ", " # --set");
     ends("every", "log", " # default");
     ends(
