@@ -26,7 +26,6 @@ mod tests {
         let centring = CentringConfig {
             jitter_px: 4.0,
             final_jitter_px: 1.0,
-            ..CentringConfig::default()
         };
         let usual = JitterConfig {
             shift_px: 0.5,
