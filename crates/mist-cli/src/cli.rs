@@ -226,6 +226,9 @@ pub struct Eval {
     /// Take the newest weights of a run, not the best on its held-out images.
     #[arg(long)]
     pub last: bool,
+    /// Take the weights that a run kept after this many steps (`every.snapshot` of its recipe).
+    #[arg(long, conflicts_with = "last")]
+    pub step: Option<u64>,
     /// Take keypoints from hand-made proposals, not from the heatmap: what was there before any learning. Recorded under a
     /// name of its own.
     #[arg(long, num_args = 0..=1, default_missing_value = "cover")]

@@ -14,9 +14,10 @@ pub fn run(command: &Eval, console: &mut Console) -> Result<()> {
     command.precision.select()?;
     let options = EvaluateOptions {
         model: command.model.clone(),
-        choice: match command.last {
-            true => Choice::Last,
-            false => Choice::Best,
+        choice: match (command.step, command.last) {
+            (Some(step), _) => Choice::Step(step),
+            (None, true) => Choice::Last,
+            (None, false) => Choice::Best,
         },
         dataset: command.dataset.clone(),
         split: command.split,

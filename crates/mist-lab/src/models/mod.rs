@@ -77,6 +77,8 @@ pub enum Choice {
     Best,
     /// The newest.
     Last,
+    /// Those after a number of steps, where the recipe kept them (`every.snapshot`).
+    Step(u64),
 }
 
 /// Where a model came from.
@@ -152,11 +154,11 @@ fn find(path: &Path, choice: Choice) -> Result<(ModelCard, PathBuf, Origin)> {
         let run = RunDirectory::open(path)?;
         let card = card_of(&run)?;
         let best = run.weights().join("best.safetensors");
-        // A run that was stopped before its first validation has no best weights.
-        let weights = if choice == Choice::Best && best.is_file() {
-            best
-        } else {
-            run.weights().join("last.safetensors")
+        let weights = match choice {
+            Choice::Step(step) => run.snapshot(step),
+            // A run that was stopped before its first validation has no best weights.
+            Choice::Best if best.is_file() => best,
+            Choice::Best | Choice::Last => run.weights().join("last.safetensors"),
         };
         Ok((card, weights, Origin::Run(run)))
     }

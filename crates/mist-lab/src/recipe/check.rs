@@ -29,6 +29,7 @@ impl Recipe {
             ("every.checkpoint", every.checkpoint, 1..=MAX_STEPS),
             ("every.sample", every.sample, 1..=MAX_STEPS),
             ("every.validation", every.validation, 1..=MAX_STEPS),
+            ("every.snapshot", every.snapshot, 0..=MAX_STEPS),
         ] {
             check_range(name, value, range)?;
         }

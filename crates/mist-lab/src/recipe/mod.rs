@@ -88,6 +88,9 @@ pub struct Every {
     pub sample: u64,
     /// Evaluations on held-out images.
     pub validation: u64,
+    /// Weights that are kept beside the best and the newest; 0 keeps none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub snapshot: u64,
 }
 
 impl Default for Every {
@@ -97,8 +100,13 @@ impl Default for Every {
             checkpoint: 200,
             sample: 1000,
             validation: 1000,
+            snapshot: 0,
         }
     }
+}
+
+fn is_zero(steps: &u64) -> bool {
+    *steps == 0
 }
 
 fn default_seed() -> u64 {

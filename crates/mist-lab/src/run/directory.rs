@@ -180,6 +180,11 @@ impl RunDirectory {
         self.root.join("weights")
     }
 
+    /// The weights kept after a number of steps.
+    pub fn snapshot(&self, step: u64) -> PathBuf {
+        self.weights().join(format!("step-{step:07}.safetensors"))
+    }
+
     /// Where the pictures drawn while training are.
     pub fn samples(&self) -> PathBuf {
         self.root.join("samples")

@@ -56,6 +56,9 @@ impl Training<'_> {
     fn run_from(&mut self, done: &mut u64) -> Result<End> {
         let begun = Instant::now();
         let every = self.recipe.every;
+        if *done == 0 && every.snapshot > 0 {
+            self.keep_snapshot(0)?;
+        }
         while *done < self.recipe.steps {
             let (step, items) = self.step(*done)?;
             *done += 1;
@@ -69,6 +72,9 @@ impl Training<'_> {
             });
             if done.is_multiple_of(every.sample) || last {
                 self.logger.draw(done, &step.panels, &items)?;
+            }
+            if every.snapshot > 0 && done.is_multiple_of(every.snapshot) {
+                self.keep_snapshot(done)?;
             }
             let validation = match done.is_multiple_of(every.validation) || last {
                 true => Some(self.validate(done)?),
@@ -171,6 +177,11 @@ impl Training<'_> {
         self.run.checkpoints().save(&state.to_bytes(done)?)?;
         self.run.event_log().write(Event::Saved, done)?;
         self.save_last_weights()
+    }
+
+    fn keep_snapshot(&self, done: u64) -> Result<()> {
+        let finder = self.learner.finder(&self.options.device)?;
+        save_weights(&self.run.snapshot(done), finder.as_ref())
     }
 
     fn save_last_weights(&self) -> Result<()> {

@@ -14,7 +14,7 @@ dataset = "glyphs"
 seed = 7
 steps = 6
 batch = 2
-every = { log = 2, checkpoint = 3, sample = 6, validation = 6 }
+every = { log = 2, checkpoint = 3, sample = 6, validation = 6, snapshot = 3 }
 
 [method.toy]
 learning_rate = 0.25
@@ -62,6 +62,14 @@ fn a_new_method_needs_no_change_in_loop_logs_or_checkpoints() {
     let loaded = models::load(whole.root(), models::Choice::Last, &device).unwrap();
     assert_eq!(loaded.card.method, "toy");
     assert_eq!(loaded.finder.classes(), None);
+
+    let kept = |step| {
+        let loaded = models::load(whole.root(), models::Choice::Step(step), &device);
+        loaded.map(|loaded| loaded.finder.to_safetensors().unwrap())
+    };
+    assert_eq!(kept(6).unwrap(), loaded.finder.to_safetensors().unwrap());
+    assert!(kept(0).unwrap() != kept(3).unwrap() && kept(3).unwrap() != kept(6).unwrap());
+    assert!(kept(4).is_err());
 }
 
 #[test]
