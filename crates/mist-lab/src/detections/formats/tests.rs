@@ -42,7 +42,7 @@ fn written(format: DetectionFormat, images: &[DetectedImage], out: &Path) {
     for image in images {
         writer.write(image).unwrap();
     }
-    assert_eq!(out.is_file(), false, "a file appears when it is whole");
+    assert!(!out.is_file(), "a file appears when it is whole");
     writer.finish().unwrap();
 }
 

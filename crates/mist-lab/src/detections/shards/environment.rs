@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn launchers_say_which_part_this_is() {
-        let part = |asked, variables| resolve(asked, variables).unwrap();
+        let part =
+            |asked: Option<&str>, variables: &[(&str, &str)]| resolve(asked, variables).unwrap();
         assert_eq!(part(None, &SLURM).unwrap(), "3/3");
         assert_eq!(part(Some("auto/4"), &KUBERNETES).unwrap(), "1/4");
         for (rank, size) in RANKS {
