@@ -11,7 +11,7 @@ use mist::proposals::Proposals;
 use mist_data::Split;
 use mist_lab::Result;
 use mist_lab::bench::{Side, Workload};
-use mist_lab::detections::DetectionFormat;
+use mist_lab::detections::{DetectionFormat, ShardChoice};
 use mist_lab::reproduce::Work;
 
 /// Finds and reads every repeated object in an image, without a single box label.
@@ -41,6 +41,8 @@ pub enum Command {
     Eval(Eval),
     /// Find and read the objects in images.
     Detect(Detect),
+    /// Put the results of `mist detect --shard` together.
+    Merge(Merge),
     /// Write a run's model as safetensors and JSON, to keep or to share.
     Export(Export),
     /// Write one HTML page about a run: curves, pictures, detections, patches, recipe.
@@ -269,26 +271,59 @@ pub struct Detect {
     /// A run directory, or a model directory.
     #[arg(value_hint = ValueHint::DirPath)]
     pub model: PathBuf,
-    /// Image files, or folders of them.
+    /// Image files, folders of them at any depth, patterns such as `'scans/**/*.tif'`, or `-`: paths from standard input,
+    /// one per line.
     #[arg(required = true, value_hint = ValueHint::AnyPath)]
     pub images: Vec<PathBuf>,
     /// How many objects each image has, instead of the model's K.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub instances: Option<u16>,
-    /// What is printed.
+    /// How results are written.
     #[arg(long, value_enum, default_value_t = Format::Json)]
     pub format: Format,
+    /// The file of results, which appears when it is whole, instead of standard output; a directory for voc and yolo.
+    #[arg(long, value_hint = ValueHint::AnyPath)]
+    pub out: Option<PathBuf>,
+    /// Write how many objects of each class each image has to a table: file, class, count.
+    #[arg(long, value_name = "CSV", value_hint = ValueHint::FilePath)]
+    pub counts: Option<PathBuf>,
+    /// Cut each box out into a PNG file in this directory.
+    #[arg(long, value_hint = ValueHint::DirPath)]
+    pub crops: Option<PathBuf>,
+    /// Write each image's heatmap into a PNG file in this directory.
+    #[arg(long, value_hint = ValueHint::DirPath)]
+    pub heatmap: Option<PathBuf>,
     /// Draw boxes and labels into PNG files in this directory.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub overlay: Option<PathBuf>,
     /// Write each image as the model redraws it into this directory; for models trained by reconstruction.
     #[arg(long, value_hint = ValueHint::DirPath)]
     pub redrawn: Option<PathBuf>,
+    /// Do part I of N, from 1/N to N/N, for `mist merge`; 1/1 is everything.
+    ///
+    /// Without it, the part is that of the environment: of a Slurm array, an MPI launcher, or $RANK and $WORLD_SIZE.
+    /// Indexed jobs of Kubernetes do not know how many they are: `auto/N` says it. Files belong to parts by a hash of
+    /// their paths. A part goes to the file `OUT.shard-I-of-N`; one that is there already is not done again.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<ShardChoice>,
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,
     #[command(flatten)]
     pub precision: PrecisionChoice,
+}
+
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// The files of all shards, `OUT.shard-I-of-N`.
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    pub shards: Vec<PathBuf>,
+    /// The file of results instead of standard output; a directory for voc and yolo.
+    #[arg(long, value_hint = ValueHint::AnyPath)]
+    pub out: Option<PathBuf>,
+    /// Write how many objects of each class each image has to a table: file, class, count.
+    #[arg(long, value_name = "CSV", value_hint = ValueHint::FilePath)]
+    pub counts: Option<PathBuf>,
 }
 
 /// How proposals are computed.
@@ -312,12 +347,20 @@ impl From<ProposalKind> for Proposals {
 /// How detections are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// One object per image.
+    /// A list with one object per image.
     Json,
     /// One line per box.
     Csv,
-    /// Images, categories and annotations as COCO has them.
+    /// A COCO data set: images, categories and annotations with scores.
     Coco,
+    /// A list of COCO results, as `loadRes` of pycocotools reads it.
+    CocoResults,
+    /// Pascal VOC: one XML file per image.
+    Voc,
+    /// YOLO labels: one text file per image, and classes.txt.
+    Yolo,
+    /// Label Studio's tasks with predictions.
+    LabelStudio,
 }
 
 impl From<Format> for DetectionFormat {
@@ -326,6 +369,10 @@ impl From<Format> for DetectionFormat {
             Format::Json => Self::Json,
             Format::Csv => Self::Csv,
             Format::Coco => Self::Coco,
+            Format::CocoResults => Self::CocoResults,
+            Format::Voc => Self::Voc,
+            Format::Yolo => Self::Yolo,
+            Format::LabelStudio => Self::LabelStudio,
         }
     }
 }

@@ -8,9 +8,10 @@ use mist::measurements::Measurements;
 use mist_lab::figures::HEADLINE_METRICS;
 use mist_lab::{Observer, TrainingProgress};
 
-const BAR: &str = "{bar:30} {pos}/{len} steps  {per_sec}  ETA {eta}  {msg}";
+const STEPS: &str = "{bar:30} {pos}/{len} steps  {per_sec}  ETA {eta}  {msg}";
+const IMAGES: &str = "{bar:30} {pos}/{len} images  {per_sec}  ETA {eta}";
 
-/// Standard error, with a progress bar while a training runs.
+/// Standard error, with a progress bar while something takes long.
 pub struct Console {
     quiet: bool,
     bar: Option<ProgressBar>,
@@ -24,11 +25,36 @@ impl Console {
 
     /// Prints one line unless `--quiet`, above the progress bar if there is one.
     pub fn line(&self, text: impl Display) {
+        if !self.quiet {
+            self.print(text);
+        }
+    }
+
+    fn print(&self, text: impl Display) {
         match &self.bar {
-            _ if self.quiet => {}
             // A bar without a terminal swallows lines.
             Some(bar) if !bar.is_hidden() => bar.println(text.to_string()),
             _ => print_line(format_args!("{text}")),
+        }
+    }
+
+    fn start_bar(&mut self, style: &str, position: u64, length: u64) {
+        if self.quiet {
+            return;
+        }
+        let target = ProgressDrawTarget::stderr();
+        let mut bar = ProgressBar::with_draw_target(Some(length), target).with_position(position);
+        // A bar of the default style does as well.
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            bar = bar.with_style(style);
+        }
+        bar.reset_eta();
+        self.bar = Some(bar);
+    }
+
+    fn end_bar(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
         }
     }
 }
@@ -42,18 +68,12 @@ impl Observer for Console {
         self.line(format_args!("warning: {text}"));
     }
 
+    fn failure(&mut self, text: &str) {
+        self.print(format_args!("error: {text}"));
+    }
+
     fn training_started(&mut self, step: u64, steps: u64) {
-        if self.quiet {
-            return;
-        }
-        let target = ProgressDrawTarget::stderr();
-        let mut bar = ProgressBar::with_draw_target(Some(steps), target).with_position(step);
-        // A bar of the default style does as well.
-        if let Ok(style) = ProgressStyle::with_template(BAR) {
-            bar = bar.with_style(style);
-        }
-        bar.reset_eta();
-        self.bar = Some(bar);
+        self.start_bar(STEPS, step, steps);
     }
 
     fn progress(&mut self, progress: &TrainingProgress) {
@@ -78,9 +98,21 @@ impl Observer for Console {
     }
 
     fn training_ended(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
+        self.end_bar();
+    }
+
+    fn images_started(&mut self, images: u64) {
+        self.start_bar(IMAGES, 0, images);
+    }
+
+    fn images_done(&mut self, done: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(done);
         }
+    }
+
+    fn images_ended(&mut self) {
+        self.end_bar();
     }
 }
 

@@ -20,3 +20,8 @@ pub fn write(text: &str) -> Result<()> {
         }),
     }
 }
+
+/// Whether a failure is that of a reader who has seen enough.
+pub fn is_closed(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::BrokenPipe)
+}

@@ -67,6 +67,14 @@ pub enum Error {
     /// A value that cannot be written as JSON.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
+    /// Some images, or all, could not be done; each was told, and the others are done.
+    #[error("{failed} of {all} images could not be done; each is named above")]
+    Incomplete {
+        /// How many failed.
+        failed: u64,
+        /// Of how many.
+        all: u64,
+    },
     /// Something else, in words.
     #[error("{0}")]
     Failed(String),
@@ -109,7 +117,8 @@ impl Error {
             Self::Model(error) => fault_of_model(error),
             Self::Data(error) => fault_of_data(error),
             Self::Draw(_) => Fault::Usage,
-            Self::Json(_) | Self::Failed(_) => Fault::Failed,
+            Self::Incomplete { failed, all } if failed == all => Fault::Input,
+            Self::Incomplete { .. } | Self::Json(_) | Self::Failed(_) => Fault::Failed,
             Self::Context { source, .. } => source.fault(),
         }
     }

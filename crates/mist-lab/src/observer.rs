@@ -11,6 +11,9 @@ pub trait Observer {
     /// Something is wrong, and the work goes on without it.
     fn warning(&mut self, text: &str) {}
 
+    /// A part of the work failed, and the rest goes on; the whole will not count as a success.
+    fn failure(&mut self, text: &str) {}
+
     /// A training begins after `step` of its `steps` steps.
     fn training_started(&mut self, step: u64, steps: u64) {}
 
@@ -22,6 +25,15 @@ pub trait Observer {
 
     /// A training took its last step, or was stopped.
     fn training_ended(&mut self) {}
+
+    /// Work on so many images begins.
+    fn images_started(&mut self, images: u64) {}
+
+    /// So many of them are done, or failed.
+    fn images_done(&mut self, done: u64) {}
+
+    /// No more images will be done.
+    fn images_ended(&mut self) {}
 }
 
 /// Where a training is.

@@ -27,6 +27,19 @@ pub trait Finder: fmt::Debug {
     /// When the images do not fit the networks, or an output is not finite.
     fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error>;
 
+    /// H of images, the sum over its scales; `None` for models without a heatmap.
+    ///
+    /// # Shapes
+    /// - `images`: `[batch, channels, height, width]`
+    /// - output: `[batch, 1, height, width]`, not negative
+    ///
+    /// # Errors
+    /// As [`Finder::find`].
+    fn heatmap(&self, images: Tensor<4>) -> Result<Option<Tensor<4>>, Error> {
+        let _ = images;
+        Ok(None)
+    }
+
     /// The images redrawn from what was found in them; `None` for models that cannot.
     ///
     /// # Shapes

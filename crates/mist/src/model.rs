@@ -420,6 +420,12 @@ impl Finder for Model {
         self.find_at(images, k, |images, most| self.locate(images, most))
     }
 
+    fn heatmap(&self, images: Tensor<4>) -> Result<Option<Tensor<4>>, Error> {
+        let images = self.foreground(images);
+        let heatmaps = self.heatmap.forward(images, InputStatistics::Running)?;
+        Ok(Some(heatmaps.sum_dim(1)))
+    }
+
     fn redraw(
         &self,
         images: Tensor<4>,

@@ -7,6 +7,7 @@ mod demo;
 mod detect;
 mod eval;
 mod export;
+mod merge;
 mod recipe;
 mod report;
 mod reproduce;
@@ -28,6 +29,7 @@ pub fn run(arguments: Cli) -> Result<()> {
         Command::Bench(command) => bench::run(&command, console),
         Command::Train(command) => train::run(&command, console),
         Command::Detect(command) => detect::run(&command, console),
+        Command::Merge(command) => merge::run(&command, console),
         Command::Report(command) => report::run(&command, console),
         Command::Reproduce(command) => reproduce::run(&command, console),
         Command::Export(command) => export::run(&command),

@@ -189,6 +189,8 @@ impl fmt::Debug for Executors {
 impl Executors {
     /// Most executors that are kept, more than a multi-scale network needs.
     const CAPACITY: usize = 16;
+    /// Most pixels of their inputs together: each keeps hundreds of bytes per pixel, and photographs come in many sizes.
+    const CAPACITY_PX: usize = 1 << 20;
 
     fn get(&self, network: &Network, shape: Shape) -> Result<Arc<Executor>, Error> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -197,10 +199,16 @@ impl Executors {
         }
         let (isa, precision) = (Isa::selected()?, Precision::selected()?);
         let executor = Arc::new(Executor::new(network, shape, isa, precision)?);
-        if known.len() == Self::CAPACITY {
+        known.push((shape, Arc::clone(&executor)));
+        let is_full = |known: &Known| {
+            let inputs_px = known
+                .iter()
+                .map(|(shape, _)| shape.height_px * shape.width_px);
+            known.len() > Self::CAPACITY || inputs_px.sum::<usize>() > Self::CAPACITY_PX
+        };
+        while known.len() > 1 && is_full(&known) {
             known.remove(0);
         }
-        known.push((shape, Arc::clone(&executor)));
         Ok(executor)
     }
 
@@ -296,5 +304,19 @@ mod tests {
         };
         let [input, parameters] = state().gradients(&ones([2, 1, 2, 3]), wanted);
         assert!(input.is_none() && parameters.is_some());
+    }
+
+    #[test]
+    fn few_executors_of_large_images_are_kept() {
+        let network = Network::new(1, vec![Layer::Conv1x1 { out_channels: 1 }]).unwrap();
+        let executors = Executors::default();
+        let kept = |side_px| {
+            let shape = Shape::new(1, side_px, side_px);
+            executors.get(&network, shape).unwrap();
+            executors.0.lock().unwrap().len()
+        };
+        assert_eq!([kept(8), kept(9), kept(8)], [1, 2, 2]);
+        assert_eq!([kept(700), kept(701), kept(702)], [3, 4, 2]);
+        assert_eq!([kept(2000), kept(2001)], [1, 1]);
     }
 }

@@ -1,0 +1,145 @@
+//! Pictures of what was found in an image.
+
+use std::path::{Path, PathBuf};
+
+use mist_data::{Image, write_png};
+
+use super::DetectedImage;
+use super::stream::Search;
+use crate::batches;
+use crate::draw::{Canvas, Plane, overlay};
+use crate::error::{Error, Result};
+use crate::sheets::{Scores, marks};
+
+/// Directories for pictures; those that are named get pictures.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pictures {
+    /// Boxes, names and scores on each image.
+    pub overlay: Option<PathBuf>,
+    /// Each image as the model redraws it.
+    pub redrawn: Option<PathBuf>,
+    /// Each box cut out.
+    pub crops: Option<PathBuf>,
+    /// Each image's heatmap.
+    pub heatmap: Option<PathBuf>,
+}
+
+impl Pictures {
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        let all = [&self.overlay, &self.redrawn, &self.crops, &self.heatmap];
+        all.into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// Draws and writes all pictures of an image.
+    ///
+    /// # Errors
+    /// When one cannot be drawn or written, or the model has nothing to draw.
+    pub fn write(&self, search: &Search, image: &Image, found: &DetectedImage) -> Result<()> {
+        let file = |directory: &Path| directory.join(format!("{}.png", found.stem));
+        let detections = &found.detections;
+        let tensor = || {
+            let channels = search.finder.channels();
+            batches::to_tensor([image].into_iter(), channels, search.device)
+        };
+        if let Some(directory) = &self.redrawn {
+            let redrawn = search
+                .finder
+                .redraw(tensor()?, std::slice::from_ref(detections))?;
+            let Some(redrawn) = redrawn else {
+                let reason = "only a model that was trained by reconstruction redraws images";
+                return Err(Error::Usage(reason.to_owned()));
+            };
+            for redrawn in batches::to_images(redrawn)? {
+                write_png(&file(directory), &redrawn)?;
+            }
+        }
+        if let Some(directory) = &self.heatmap {
+            let Some(heatmap) = search.finder.heatmap(tensor()?)? else {
+                let reason = "this model has no heatmap; only models of the lifted and the \
+                              supervised method do";
+                return Err(Error::Usage(reason.to_owned()));
+            };
+            for heatmap in batches::to_images(heatmap)? {
+                write_png(&file(directory), &heat(&heatmap)?)?;
+            }
+        }
+        if let Some(directory) = &self.overlay {
+            let names = match search.finder.classes() {
+                Some(_) => search.class_names,
+                None => &[],
+            };
+            let marks = marks(detections, names, Scores::Shown);
+            write_png(&file(directory), &overlay(image, &marks)?)?;
+        }
+        if let Some(directory) = &self.crops {
+            for (number, detection) in (1..).zip(detections) {
+                let file = directory.join(format!("{}-{number}.png", found.stem));
+                if let Some(crop) = crop(image, detection.bounds) {
+                    write_png(&file, &crop)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn heat(heatmap: &Image) -> Result<Image> {
+    let plane = Plane {
+        values: &heatmap.pixels,
+        width_px: heatmap.width_px,
+        height_px: heatmap.height_px,
+    };
+    let mut canvas = Canvas::enlarged(heatmap, 1)?;
+    canvas.draw_heat(plane, (0, 0), 1);
+    Ok(canvas.into_image())
+}
+
+/// The pixels that a box touches; `None` for a box beside the image.
+fn crop(image: &Image, bounds: mist::geometry::PixelBox) -> Option<Image> {
+    // Casts saturate, which clips at the left and at the top.
+    let left_px = bounds.x_min_px.floor() as usize;
+    let top_px = bounds.y_min_px.floor() as usize;
+    let right_px = (bounds.x_max_px.ceil() as usize).min(image.width_px);
+    let bottom_px = (bounds.y_max_px.ceil() as usize).min(image.height_px);
+    if left_px >= right_px || top_px >= bottom_px {
+        return None;
+    }
+    let (width_px, height_px) = (right_px - left_px, bottom_px - top_px);
+    let mut pixels = Vec::with_capacity(image.channels * width_px * height_px);
+    for channel in 0..image.channels {
+        for y_px in top_px..bottom_px {
+            let start = image.offset(left_px, y_px, channel);
+            pixels.extend_from_slice(&image.pixels[start..start + width_px]);
+        }
+    }
+    Some(Image {
+        width_px,
+        height_px,
+        channels: image.channels,
+        pixels,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use mist::geometry::PixelBox;
+
+    use super::*;
+
+    #[test]
+    fn crops_are_what_the_box_shows_of_the_image() {
+        let mut image = Image::filled(6, 5, 3, 0.0);
+        let place = image.offset(5, 1, 2);
+        image.pixels[place] = 1.0;
+        let corner = crop(&image, PixelBox::from_centre(5.5, 0.5, 3.0, 3.0)).unwrap();
+        assert_eq!(
+            (corner.width_px, corner.height_px, corner.channels),
+            (2, 2, 3)
+        );
+        assert_eq!(corner.pixels[corner.offset(1, 1, 2)], 1.0);
+        assert_eq!(corner.pixels.iter().sum::<f32>(), 1.0);
+        for beside in [(-9.0, 2.0), (2.0, 99.0), (f32::NAN, 2.0)] {
+            assert!(crop(&image, PixelBox::from_centre(beside.0, beside.1, 4.0, 4.0)).is_none());
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The search itself: images in, results out, in order.
+
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use burn::tensor::Device;
+use mist::finder::Finder;
+use mist::geometry::Detection;
+use mist_data::Image;
+
+use super::batches::{Input, ReadImage, batches, read_ahead};
+use super::pictures::Pictures;
+use super::{DetectedImage, Outcome, path_text};
+use crate::batches::to_tensor;
+use crate::error::{Context, Error, Result};
+use crate::observer::Observer;
+
+/// What finds, and how.
+pub(super) struct Search<'a> {
+    pub finder: &'a dyn Finder,
+    /// What labels are called.
+    pub class_names: &'a [String],
+    /// Most objects in an image.
+    pub instances: usize,
+    pub pictures: Pictures,
+    pub device: &'a Device,
+}
+
+/// Takes what became of each input, in order.
+pub(super) trait Results {
+    fn found(&mut self, image: &DetectedImage) -> Result<()>;
+    fn failed(&mut self, input: Input, reason: &str) -> Result<()>;
+}
+
+/// Searches every input; those that cannot be read or searched are told, counted and left out.
+///
+/// # Errors
+/// When results or pictures cannot be written, or the caller asks to stop.
+pub(super) fn search_all<'a>(
+    search: &Search,
+    inputs: impl ExactSizeIterator<Item = Input<'a>> + Send,
+    results: &mut dyn Results,
+    observer: &mut dyn Observer,
+    stop: &dyn Fn() -> Option<i32>,
+) -> Result<Outcome> {
+    observer.images_started(inputs.len() as u64);
+    let outcome = thread::scope(|scope| {
+        let (sender, portions) = sync_channel(0);
+        scope.spawn(move || read_ahead(inputs, &sender));
+        let mut outcome = Outcome::default();
+        for portion in portions {
+            search_portion(search, portion, &mut outcome, results, observer, stop)?;
+        }
+        Ok(outcome)
+    });
+    observer.images_ended();
+    outcome
+}
+
+fn search_portion(
+    search: &Search,
+    portion: Vec<ReadImage>,
+    outcome: &mut Outcome,
+    results: &mut dyn Results,
+    observer: &mut dyn Observer,
+    stop: &dyn Fn() -> Option<i32>,
+) -> Result<()> {
+    let mut found: Vec<Option<Result<Vec<Detection>>>> = Vec::new();
+    found.resize_with(portion.len(), || None);
+    let mut done = outcome.images + outcome.failed;
+    for places in batches(&portion) {
+        if let Some(signal) = stop() {
+            return Err(Error::Stopped(signal));
+        }
+        for (place, detections) in search_batch(search, &portion, &places) {
+            found[place] = Some(detections);
+        }
+        done += places.len() as u64;
+        observer.images_done(done);
+    }
+    for (read, detections) in portion.into_iter().zip(found) {
+        let input = read.input;
+        let done = read.image.and_then(|image| {
+            let detections = detections.unwrap_or_else(|| Ok(Vec::new()))?;
+            Ok((detected(input, &image, detections), image))
+        });
+        let told = match done {
+            Ok((detected, image)) => {
+                let drawn = search.pictures.write(search, &image, &detected);
+                match drawn.context(input.path.display()) {
+                    Err(error) if !is_of_one_image(&error) => return Err(error),
+                    drawn => {
+                        results.found(&detected)?;
+                        outcome.objects += detected.detections.len() as u64;
+                        match drawn {
+                            Ok(()) => outcome.images += 1,
+                            Err(_) => outcome.failed += 1,
+                        }
+                        drawn.err().map(|error| error.to_string())
+                    }
+                }
+            }
+            Err(error) => {
+                let reason = named(input, error);
+                results.failed(input, &reason)?;
+                outcome.failed += 1;
+                Some(reason)
+            }
+        };
+        if let Some(reason) = told {
+            observer.failure(&reason);
+        }
+    }
+    observer.images_done(outcome.images + outcome.failed);
+    Ok(())
+}
+
+/// A picture that cannot be drawn says nothing of the next one; a disk that is full does.
+fn is_of_one_image(error: &Error) -> bool {
+    match error {
+        Error::Draw(_) => true,
+        Error::Context { source, .. } => is_of_one_image(source),
+        _ => false,
+    }
+}
+
+fn named(input: Input, error: Error) -> String {
+    let (text, path) = (error.to_string(), input.path.display().to_string());
+    match text.contains(&path) {
+        true => text,
+        false => format!("{path}: {text}"),
+    }
+}
+
+fn detected(input: Input, image: &Image, detections: Vec<Detection>) -> DetectedImage {
+    DetectedImage {
+        index: input.index,
+        file: path_text(input.path),
+        stem: input.stem.to_owned(),
+        width_px: image.width_px,
+        height_px: image.height_px,
+        channels: image.channels,
+        detections,
+    }
+}
+
+/// What is found at each of some places, which hold images of one size.
+fn search_batch(
+    search: &Search,
+    portion: &[ReadImage],
+    places: &[usize],
+) -> Vec<(usize, Result<Vec<Detection>>)> {
+    let find = |places: &[usize]| -> Result<Vec<Vec<Detection>>> {
+        let images = places
+            .iter()
+            .filter_map(|&place| portion[place].image.as_ref().ok());
+        let tensor = to_tensor(images, search.finder.channels(), search.device)?;
+        let k = vec![search.instances; places.len()];
+        Ok(search.finder.find(tensor, &k)?)
+    };
+    match find(places) {
+        Ok(found) => places
+            .iter()
+            .copied()
+            .zip(found.into_iter().map(Ok))
+            .collect(),
+        Err(error) if places.len() == 1 => vec![(places[0], Err(error))],
+        // One by one, to tell the image that fails from those that do not.
+        Err(_) => places
+            .iter()
+            .map(|&place| {
+                let found = find(&[place]);
+                (
+                    place,
+                    found.map(|mut found| found.pop().unwrap_or_default()),
+                )
+            })
+            .collect(),
+    }
+}
