@@ -9,7 +9,7 @@ exploration=method.lifted.exploration
 
 declare -A changed=(
     [random]="steps=1 optimiser.task.adam.learning_rate=0.0"
-    [short]=""
+    [short]="every.snapshot=100"
     [shuffled]="counts=shuffled"
     [no-waiting]="$exploration.release.plateau_steps=0"
     [no-search]="$exploration.exchanges.limit=0"

@@ -278,6 +278,9 @@ pub struct Detect {
     /// How many objects each image has, instead of the model's K.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub instances: Option<u16>,
+    /// Take the weights that a run kept after this many steps (`every.snapshot` of its recipe).
+    #[arg(long)]
+    pub step: Option<u64>,
     /// How results are written.
     #[arg(long, value_enum, default_value_t = Format::Json)]
     pub format: Format,

@@ -31,7 +31,8 @@ pub fn run(command: &Detect, console: &mut Console) -> Result<()> {
         heatmap: command.heatmap.clone(),
         shard: shard.map(|(shard, _)| shard),
     };
-    let loaded = models::load(&command.model, Choice::Best, &device)?;
+    let choice = command.step.map_or(Choice::Best, Choice::Step);
+    let loaded = models::load(&command.model, choice, &device)?;
     let signals = Signals::listen()?;
     let stdout = Box::new(std::io::stdout());
     let stop = || signals.seen();
