@@ -25,9 +25,12 @@ pub fn run(command: &Demo, console: &mut Console) -> Result<()> {
     };
     let run = create_run(&recipe, command.out.as_deref(), &options)?;
     console.line(format_args!(
-        "learning to find and read {} objects per image from class counts alone, in {}",
+        "learning to find and read {} objects per image from class counts, in {}",
         recipe.model.extractor.instances,
         run.root().display()
+    ));
+    console.line(format_args!(
+        "it starts from hand-made proposals, to be quick; `mist train mnist-hard-classify` does without"
     ));
     train(&run, &options, console)?;
     let sheet = run.root().join("detections.png");
