@@ -282,8 +282,9 @@ pub struct Detect {
     #[arg(long)]
     pub step: Option<u64>,
     /// How results are written.
-    #[arg(long, value_enum, default_value_t = Format::Json)]
-    pub format: Format,
+    #[arg(long, default_value = "json")]
+    #[arg(value_parser = choice(&DetectionFormat::ALL, DetectionFormat::name, DetectionFormat::description))]
+    pub format: DetectionFormat,
     /// The file of results, which appears when it is whole, instead of standard output; a directory for voc and yolo.
     #[arg(long, value_hint = ValueHint::AnyPath)]
     pub out: Option<PathBuf>,
@@ -343,39 +344,6 @@ impl From<ProposalKind> for Proposals {
         match kind {
             ProposalKind::Cover => Self::Cover,
             ProposalKind::Peaks => Self::Peaks,
-        }
-    }
-}
-
-/// How detections are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// A list with one object per image.
-    Json,
-    /// One line per box.
-    Csv,
-    /// A COCO data set: images, categories and annotations with scores.
-    Coco,
-    /// A list of COCO results, as `loadRes` of pycocotools reads it.
-    CocoResults,
-    /// Pascal VOC: one XML file per image.
-    Voc,
-    /// YOLO labels: one text file per image, and classes.txt.
-    Yolo,
-    /// Label Studio's tasks with predictions.
-    LabelStudio,
-}
-
-impl From<Format> for DetectionFormat {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Json => Self::Json,
-            Format::Csv => Self::Csv,
-            Format::Coco => Self::Coco,
-            Format::CocoResults => Self::CocoResults,
-            Format::Voc => Self::Voc,
-            Format::Yolo => Self::Yolo,
-            Format::LabelStudio => Self::LabelStudio,
         }
     }
 }

@@ -22,7 +22,7 @@ pub fn run(command: &Detect, console: &mut Console) -> Result<()> {
     let request = DetectRequest {
         images: paths(&command.images)?,
         instances: command.instances.map(usize::from),
-        format: command.format.into(),
+        format: command.format,
         out: command.out.clone(),
         counts: command.counts.clone(),
         overlay: command.overlay.clone(),

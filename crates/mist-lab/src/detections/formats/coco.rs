@@ -167,9 +167,7 @@ impl DetectionWriter for CocoResultsWriter {
         self.out.flush()
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        self.out.write(self.rows.end())?;
-        self.out.write("\n")?;
-        self.out.finish()
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.rows.finish(self.out)
     }
 }

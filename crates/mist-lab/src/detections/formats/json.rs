@@ -31,6 +31,13 @@ impl Rows {
         out.write(self.separator())?;
         out.write(&serde_json::to_string(row)?)
     }
+
+    /// Ends the list, which is all of the output.
+    pub fn finish(&self, mut out: TextOutput) -> Result<()> {
+        out.write(self.end())?;
+        out.write("\n")?;
+        out.finish()
+    }
 }
 
 #[derive(Serialize)]
@@ -85,9 +92,7 @@ impl DetectionWriter for JsonWriter {
         self.out.flush()
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        self.out.write(self.rows.end())?;
-        self.out.write("\n")?;
-        self.out.finish()
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.rows.finish(self.out)
     }
 }

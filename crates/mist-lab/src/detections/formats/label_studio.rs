@@ -68,10 +68,8 @@ impl DetectionWriter for LabelStudioWriter {
         self.out.flush()
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        self.out.write(self.rows.end())?;
-        self.out.write("\n")?;
-        self.out.finish()
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.rows.finish(self.out)
     }
 }
 

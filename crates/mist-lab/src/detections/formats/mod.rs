@@ -21,27 +21,64 @@ use super::DetectedImage;
 use super::output::TextOutput;
 use crate::error::{Error, Result};
 
-/// How detections are written.
+/// How detections are written; [`DetectionFormat::description`] says more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DetectionFormat {
-    /// A list with one object per image.
+    /// JSON.
     Json,
-    /// One line per box.
+    /// CSV.
     Csv,
-    /// A COCO data set: images, categories and annotations with scores.
+    /// COCO, as a data set.
     Coco,
-    /// A list of COCO results, which `loadRes` of pycocotools reads.
+    /// COCO, as results.
     CocoResults,
-    /// Pascal VOC: one XML file per image.
+    /// Pascal VOC.
     Voc,
-    /// YOLO labels: one text file per image, and `classes.txt`.
+    /// YOLO.
     Yolo,
-    /// Label Studio's tasks with predictions.
+    /// Label Studio.
     LabelStudio,
 }
 
 impl DetectionFormat {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Json,
+        Self::Csv,
+        Self::Coco,
+        Self::CocoResults,
+        Self::Voc,
+        Self::Yolo,
+        Self::LabelStudio,
+    ];
+
+    /// The name in commands.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::Coco => "coco",
+            Self::CocoResults => "coco-results",
+            Self::Voc => "voc",
+            Self::Yolo => "yolo",
+            Self::LabelStudio => "label-studio",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Json => "A list with one object per image",
+            Self::Csv => "One line per box",
+            Self::Coco => "A COCO data set: images, categories and annotations with scores",
+            Self::CocoResults => "A list of COCO results, which `loadRes` of pycocotools reads",
+            Self::Voc => "Pascal VOC: one XML file per image",
+            Self::Yolo => "YOLO labels: one text file per image, and classes.txt",
+            Self::LabelStudio => "Label Studio's tasks with predictions",
+        }
+    }
+
     /// Whether it is a file per image, in a directory.
     pub fn is_directory(self) -> bool {
         matches!(self, Self::Voc | Self::Yolo)
