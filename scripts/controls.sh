@@ -11,6 +11,7 @@ declare -A changed=(
     [random]="steps=1 optimiser.task.adam.learning_rate=0.0"
     [short]="every.snapshot=100"
     [shuffled]="counts=shuffled"
+    [shuffled-released]="counts=shuffled $exploration.release.plateau_steps=0"
     [no-waiting]="$exploration.release.plateau_steps=0"
     [no-search]="$exploration.exchanges.limit=0"
     [no-draws]="$exploration.pool.drawn_sets=0"

@@ -175,6 +175,10 @@ pub const TABLES: &[Table] = &[
                 "control-shuffled",
                 "1,200 steps, counts shuffled between images",
             ),
+            Row::ours(
+                "control-shuffled-released",
+                "the same, detector never frozen: what self-training alone does",
+            ),
             Row::ours("control-no-waiting", "1,200 steps, detector never frozen"),
             Row::ours("control-no-search", "1,200 steps, no exchanges"),
             Row::ours("control-no-draws", "1,200 steps, no draws from the heatmap"),
