@@ -1,4 +1,4 @@
-//! The tables of the README and of the ablations are those that the result files give.
+//! The tables of the README and of the documents are those that the result files give.
 //!
 //! `UPDATE_README=1 cargo test --release -p mist-cli --test readme_table` writes them anew.
 
@@ -85,4 +85,45 @@ fn the_readme_shows_the_recorded_figures() {
 #[test]
 fn the_ablations_are_those_recorded() {
     compare("docs/ablations.md", "ablations", &recorded("ablations"));
+}
+
+#[test]
+fn the_controls_are_those_recorded() {
+    compare("docs/from-nothing.md", "controls", &recorded("controls"));
+}
+
+/// A line for every recorded experiment that has a recipe of its own, with links to what there is.
+fn index() -> String {
+    let names = std::fs::read_dir(root().join("results")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names
+        .filter_map(|name| name.strip_suffix(".json").map(str::to_owned))
+        .collect();
+    names.sort();
+    let mut rows =
+        String::from("| recipe | result | detections | convergence |\n|---|---|---|---|\n");
+    for name in names {
+        let (experiment, _) = name.split_once(".seed").unwrap_or((&name, ""));
+        let recipe = format!("configs/{experiment}.toml");
+        if !root().join(&recipe).is_file() {
+            continue;
+        }
+        let link = |text: &str, path: String| match root().join(&path).is_file() {
+            true => format!("[{text}](../{path})"),
+            false => "-".to_owned(),
+        };
+        rows += &format!(
+            "| {} | {} | {} | {} |\n",
+            link(experiment, recipe),
+            link("json", format!("results/{name}.json")),
+            link("sheet", format!("docs/images/{experiment}.png")),
+            link("curves", format!("docs/images/convergence-{name}.svg")),
+        );
+    }
+    rows
+}
+
+#[test]
+fn every_recorded_experiment_is_listed() {
+    compare("docs/results.md", "index", &index());
 }
