@@ -106,7 +106,6 @@ fn model(task: TaskNetwork) -> ModelConfig {
             base_box_px: 6.0,
             patch_px: 8,
             context_px: 0.0,
-            fade_px: 0.0,
         },
         task,
     }

@@ -66,7 +66,6 @@ fn geometry(golden: &Golden, patch_px: usize) -> PatchGeometry {
         base_box_px: golden.number("base_box_px") as f32,
         patch_px,
         context_px: 0.0,
-        fade_px: 0.0,
     }
 }
 

@@ -108,7 +108,6 @@ fn sampling_what_was_pasted_gives_the_patch_back() {
             base_box_px: patch_px as f32,
             patch_px,
             context_px: 0.0,
-            fade_px: 0.0,
         };
         let side_px = patch_px * magnified;
         let corner = random.random_range(0..40 - side_px) as f64 + side_px as f64 / 2.0;
@@ -130,7 +129,6 @@ fn smooth_patches_come_back_from_anywhere() {
         base_box_px: 16.0,
         patch_px: 8,
         context_px: 0.0,
-        fade_px: 0.0,
     };
     let ramp: Vec<f64> = (0..64)
         .map(|i| 0.1 + 0.05 * (i % 8) as f64 + 0.02 * (i / 8) as f64)
@@ -191,7 +189,6 @@ const GEOMETRY: PatchGeometry = PatchGeometry {
     base_box_px: 5.0,
     patch_px: 4,
     context_px: 0.0,
-    fade_px: 0.0,
 };
 
 /// Boxes inside, over each border and over a corner of an image of 9 x 7 px.
@@ -242,7 +239,6 @@ fn the_last_row_and_column_are_read_and_keep_their_gradient() {
         base_box_px: 1.0,
         patch_px: 1,
         context_px: 0.0,
-        fade_px: 0.0,
     };
     // By operations in f64, fused in f32.
     for dtype in [DType::F64, DType::F32] {
@@ -348,7 +344,6 @@ fn tensors_that_do_not_belong_together_are_refused() {
         base_box_px: 0.0,
         patch_px: 4,
         context_px: 0.0,
-        fade_px: 0.0,
     };
     assert!(sample(image(), points(), empty).is_err());
     assert!(loss::reconstruction_loss(image(), Tensor::zeros([2, 1, 4, 5], &device)).is_err());

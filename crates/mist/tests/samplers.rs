@@ -71,7 +71,6 @@ impl Case {
             base_box_px: self.sizes.base_box_px,
             patch_px: self.sizes.patch_px,
             context_px: 0.0,
-            fade_px: 0.0,
         }
     }
 

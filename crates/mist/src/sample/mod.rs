@@ -5,7 +5,6 @@
 //! differentiable in keypoints, scale and image or patch, on every burn device and in f32 or f64. In f32 on the CPU
 //! the same is read by gathers of `mist_kernels`, without the matrices.
 
-mod fade;
 mod fused;
 mod hat;
 mod paste;
@@ -20,7 +19,7 @@ use burn::tensor::Tensor;
 use mist_kernels::sampler::Sizes;
 
 use crate::Error;
-use crate::settings::{Bounds, finite, within};
+use crate::settings::{Bounds, finite};
 
 /// Limits of the settings.
 const MAX_PATCH_PX: usize = 1024;
@@ -37,9 +36,6 @@ pub struct PatchGeometry {
     /// Margin around the box that a patch shows too, on each side, in pixels of the image at scale 1: a box that is a
     /// little off does not cut its object.
     pub context_px: f32,
-    /// Width of the border in which a patch fades out, in pixels of the image at scale 1: what is in the middle of a box is
-    /// seen best, so that a task network that reads objects off their centre reads them worse.
-    pub fade_px: f32,
 }
 
 impl Default for PatchGeometry {
@@ -55,7 +51,6 @@ impl PatchGeometry {
             base_box_px: 20.0,
             patch_px: 32,
             context_px: 0.0,
-            fade_px: 0.0,
         }
     }
 
@@ -63,11 +58,9 @@ impl PatchGeometry {
         let Self {
             base_box_px,
             context_px,
-            fade_px,
             ..
         } = *self;
         finite([("base_box_px", base_box_px), ("context_px", context_px)])?;
-        within([("fade_px", fade_px, 0.0..=MAX_BOX_PX)])?;
         Bounds::new("patch_px", 1, MAX_PATCH_PX).check(self.patch_px)?;
         let shown = f32::EPSILON..=MAX_BOX_PX;
         if base_box_px > 0.0 && context_px >= 0.0 && shown.contains(&self.shown_px()) {

@@ -25,7 +25,7 @@ use crate::Error;
 ///
 /// let device = Device::flex();
 /// let patches = Tensor::<5>::from_data([[[[[1.0, 2.0], [3.0, 4.0]]]]], &device);
-/// let geometry = PatchGeometry { base_box_px: 2.0, patch_px: 2, context_px: 0.0, fade_px: 0.0 };
+/// let geometry = PatchGeometry { base_box_px: 2.0, patch_px: 2, context_px: 0.0 };
 /// let keypoints = Tensor::<3>::from_data([[[2.0, 1.0, 1.0]]], &device);
 /// let image = paste(patches, keypoints, geometry, 2, 3)?;
 /// assert_eq!(image.try_into_vec_as::<f32>()?, [0.0, 1.0, 2.0, 0.0, 3.0, 4.0]);

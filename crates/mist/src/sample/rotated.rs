@@ -32,7 +32,7 @@ pub struct RotatedKeypoint {
 /// use mist::sample::{PatchGeometry, RotatedKeypoint, sample_rotated};
 ///
 /// let image = Tensor::<4>::ones([1, 1, 8, 8], &Device::flex());
-/// let geometry = PatchGeometry { base_box_px: 4.0, patch_px: 4, context_px: 0.0, fade_px: 0.0 };
+/// let geometry = PatchGeometry { base_box_px: 4.0, patch_px: 4, context_px: 0.0 };
 /// let keypoint = Keypoint { x_px: 4.0, y_px: 4.0, scale: 1.0 };
 /// let rotated = RotatedKeypoint { keypoint, rotation_rad: 0.5 };
 /// assert_eq!(sample_rotated(&image, &[vec![rotated]], geometry)?.dims(), [1, 1, 1, 4, 4]);
@@ -67,8 +67,7 @@ pub fn sample_rotated(
         }
     }
     let data = TensorData::new(patches, [batch, instances, channels, side, side]);
-    let patches = Tensor::from_data(data, &images.device());
-    Ok(geometry.faded(patches))
+    Ok(Tensor::from_data(data, &images.device()))
 }
 
 /// Where the pixels of a patch lie in the image, row by row, in pixels.
@@ -122,7 +121,6 @@ mod tests {
         base_box_px: 6.0,
         patch_px: 8,
         context_px: 0.0,
-        fade_px: 0.0,
     };
 
     fn images() -> Tensor<4> {

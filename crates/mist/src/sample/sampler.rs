@@ -26,7 +26,7 @@ use crate::Error;
 /// let device = Device::flex();
 /// let image = Tensor::<4>::from_data([[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]]], &device);
 /// // A box of 2 px around (2, 2), read as 2 x 2 px.
-/// let geometry = PatchGeometry { base_box_px: 2.0, patch_px: 2, context_px: 0.0, fade_px: 0.0 };
+/// let geometry = PatchGeometry { base_box_px: 2.0, patch_px: 2, context_px: 0.0 };
 /// let keypoints = Tensor::<3>::from_data([[[2.0, 2.0, 1.0]]], &device);
 /// let patches = sample(image, keypoints, geometry)?;
 /// assert_eq!(patches.dims(), [1, 1, 1, 2, 2]);
@@ -45,8 +45,7 @@ pub fn sample(
     geometry.check()?;
     let instances = check_keypoints(&keypoints, batch)?;
     let sizes = geometry.sizes([batch, instances, channels, height_px, width_px]);
-    let patches = fused::run(images, keypoints, Direction::Sample, sizes);
-    Ok(geometry.faded(patches))
+    Ok(fused::run(images, keypoints, Direction::Sample, sizes))
 }
 
 /// [`sample`] by matrix products of burn: the reference of the fused kernels, used on other devices and in
@@ -78,12 +77,11 @@ pub fn sample_by_operations(
         .reshape([batch, channels, height, instances, patch])
         .permute([0, 3, 2, 1, 4])
         .reshape([batch * instances, height, channels * patch]);
-    let patches = rows
+    Ok(rows
         .reshape([batch * instances, patch, height])
         .matmul(narrowed)
         .reshape([batch, instances, patch, channels, patch])
-        .permute([0, 1, 3, 2, 4]);
-    Ok(geometry.faded(patches))
+        .permute([0, 1, 3, 2, 4]))
 }
 
 /// Distances of the patch's pixel centres from its own centre in half pixels, `[1, 1, patch_px]`.
