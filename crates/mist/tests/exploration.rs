@@ -6,8 +6,8 @@ use burn::tensor::{Device, Tensor, TensorData};
 use mist::extract::Extractor;
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{
-    CentringConfig, Classification, ExchangeConfig, ExplorationConfig, KeypointConfig,
-    LiftedConfig, LiftedLearner, PoolConfig, Reconstruction, ReleaseConfig, StageOrder, Task,
+    CentringConfig, ExchangeConfig, ExplorationConfig, KeypointConfig, LiftedConfig, LiftedLearner,
+    PoolConfig, Reconstruction, ReleaseConfig, StageOrder, Task,
 };
 use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
@@ -76,7 +76,6 @@ fn explored() -> LiftedConfig {
                 min_distance_px: 4.0,
                 margin: 0.0,
                 moved_margin: 0.0,
-                margin_growth: 1.0,
             },
             centring: CentringConfig {
                 jitter_px: 1.0,
@@ -317,39 +316,4 @@ fn votes_on_the_keypoints_are_their_loss() {
             "{predicted} {exchanged}"
         );
     }
-}
-
-#[test]
-fn images_in_which_no_exchange_can_help_are_not_searched() {
-    let trained = |change: fn(&mut ExchangeConfig)| {
-        let mut lifted = explored();
-        change(&mut lifted.exploration.exchanges);
-        let mut learner = learner(lifted);
-        train(&mut learner, 0..10);
-        bytes(&learner)
-    };
-    let none = trained(|exchanges| exchanges.limit = 0);
-    let hopeless = trained(|exchanges| {
-        exchanges.margin = 100.0;
-        exchanges.moved_margin = 100.0;
-    });
-    let some = trained(|exchanges| {
-        exchanges.margin = 0.05;
-        exchanges.moved_margin = 0.05;
-    });
-    assert!(hopeless == none);
-    assert!(some != none);
-}
-
-#[test]
-fn the_task_of_some_images_has_their_labels() {
-    let labels: Vec<f32> = (0..8).map(|value| value as f32).collect();
-    let labels = TensorData::new(labels, [4, 2]);
-    let task = Classification {
-        mean_labels: Tensor::from_data(labels, &Device::flex().autodiff()),
-        distance: MeanDistance::Squared,
-    };
-    let some = task.of_images(&[2, 0]).mean_labels;
-    let some = some.try_into_vec_as::<f32>().unwrap();
-    assert_eq!(some, [4.0, 5.0, 0.0, 1.0]);
 }

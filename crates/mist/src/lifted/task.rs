@@ -44,10 +44,6 @@ pub trait Task {
         keypoints: Tensor<3>,
         instances: usize,
     ) -> Result<Vec<Box<dyn ChosenSet>>, Error>;
-
-    /// The task of some images of the batch.
-    #[must_use]
-    fn of_images(&self, images: &[usize]) -> Self;
 }
 
 /// Multiple-instance classification (section 4.2).
@@ -64,17 +60,6 @@ pub struct Classification {
 pub struct Reconstruction {
     /// Size of boxes and patches.
     pub geometry: PatchGeometry,
-}
-
-/// Some samples of a batch, by number.
-pub(super) fn select<const D: usize>(batch: Tensor<D>, samples: &[usize]) -> Tensor<D> {
-    if samples.iter().copied().eq(0..batch.dims()[0]) {
-        return batch;
-    }
-    let chosen = samples
-        .iter()
-        .map(|&sample| batch.clone().narrow(0, sample, 1));
-    Tensor::cat(chosen.collect(), 0)
 }
 
 /// Runs the task network on every patch: `[batch, K, ...]` to `[batch * K, ...]`.
@@ -120,13 +105,6 @@ impl Task for Classification {
             Box::new(votes) as Box<dyn ChosenSet>
         });
         Ok(votes.collect())
-    }
-
-    fn of_images(&self, images: &[usize]) -> Self {
-        Self {
-            mean_labels: select(self.mean_labels.clone(), images),
-            distance: self.distance,
-        }
     }
 }
 
@@ -180,9 +158,5 @@ impl Task for Reconstruction {
                 Box::new(votes) as Box<dyn ChosenSet>
             });
         Ok(votes.collect())
-    }
-
-    fn of_images(&self, _images: &[usize]) -> Self {
-        *self
     }
 }

@@ -72,9 +72,6 @@ pub struct ExchangeConfig {
     pub margin: f32,
     /// The same for a moved copy of the keypoint that it replaces.
     pub moved_margin: f32,
-    /// What both margins are multiplied by at the end of the training; linear from 1 at the release. An early task network
-    /// must be told where to look, a late one what it misreads.
-    pub margin_growth: f32,
 }
 
 /// What keeps objects in the middle of their boxes: a classifier reads some of them off-centre just as well.
@@ -118,7 +115,6 @@ impl Default for ExchangeConfig {
             min_distance_px: 8.0,
             margin: 0.02,
             moved_margin: 0.0,
-            margin_growth: 1.0,
         }
     }
 }
@@ -160,10 +156,6 @@ impl ExplorationConfig {
             ),
             weight("exploration.exchanges.margin", exchanges.margin),
             weight("exploration.exchanges.moved_margin", exchanges.moved_margin),
-            weight(
-                "exploration.exchanges.margin_growth",
-                exchanges.margin_growth,
-            ),
             px("exploration.centring.jitter_px", centring.jitter_px),
             px(
                 "exploration.centring.final_jitter_px",

@@ -1,25 +1,10 @@
 //! Exchanges of keypoints for better places.
 
 use super::pool::Pool;
-use super::{ChosenSet, ExchangeConfig, Moment};
+use super::{ChosenSet, ExchangeConfig};
 use crate::geometry::Keypoint;
 
 impl ExchangeConfig {
-    /// The settings with the margins of a moment.
-    pub(super) fn at(&self, moment: Moment) -> Self {
-        let growth = moment.between(1.0, self.margin_growth);
-        Self {
-            margin: self.margin * growth,
-            moved_margin: self.moved_margin * growth,
-            ..*self
-        }
-    }
-
-    /// No exchange lowers a loss by less.
-    pub(super) fn least_margin(&self) -> f32 {
-        self.margin.min(self.moved_margin)
-    }
-
     /// Makes the exchanges of one image, each time the one that lowers the loss most among those that lower it by more
     /// than their margin. `chosen` are the places of the keypoints in the pool. Returns how many it made.
     pub(super) fn exchange(
@@ -93,7 +78,6 @@ mod tests {
     use super::*;
     use crate::lifted::exploration::ClassVotes;
     use crate::loss::MeanDistance;
-    use crate::training::Progress;
 
     /// Two keypoints that read class 0, where there is one of each; places that read class 1, by x.
     fn toy(places: &[(f32, Option<usize>, f32)]) -> (Pool, ClassVotes) {
@@ -158,27 +142,5 @@ mod tests {
             ..config()
         };
         assert_eq!(chosen(still, &[(22.0, Some(1), 1.0)]), (0, [0, 1]));
-    }
-
-    #[test]
-    fn margins_grow_from_the_release_to_the_end() {
-        let config = ExchangeConfig {
-            margin: 0.02,
-            moved_margin: 0.001,
-            margin_growth: 5.0,
-            ..config()
-        };
-        let at = |step, released_at| {
-            let config = config.at(Moment {
-                seed: 1,
-                progress: Progress { step, steps: 100 },
-                released_at,
-            });
-            (config.margin, config.moved_margin)
-        };
-        assert_eq!(at(20, None), (0.02, 0.001));
-        assert_eq!(at(20, Some(20)), (0.02, 0.001));
-        assert_eq!(at(60, Some(20)), (0.02 * 3.0, 0.001 * 3.0));
-        assert_eq!(at(100, Some(20)), (0.02 * 5.0, 0.001 * 5.0));
     }
 }

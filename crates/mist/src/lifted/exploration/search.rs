@@ -3,11 +3,11 @@
 use burn::tensor::Tensor;
 
 use super::pool::{ImageHeatmap, Pool};
-use super::{ChosenSet, ExplorationConfig, Moment};
+use super::{ExplorationConfig, Moment};
 use crate::Error;
 use crate::geometry::Keypoint;
 use crate::keypoints;
-use crate::lifted::task::{Task, select};
+use crate::lifted::Task;
 use crate::sample::sample;
 use crate::training::TrainedModel;
 
@@ -59,51 +59,20 @@ impl ExplorationConfig {
                 self.pool.candidates(own, heatmap, moved_px, &mut random)
             })
             .collect();
-        let rule = self.exchanges.at(search.moment);
-        let hopeful = search.hopeful(own, rule.least_margin())?;
-        let searched: Vec<&Pool> = hopeful.iter().map(|&image| &pools[image]).collect();
-        let places: Vec<Vec<Keypoint>> = searched.iter().map(|pool| pool.places.clone()).collect();
+        let places: Vec<Vec<Keypoint>> = pools.iter().map(|pool| pool.places.clone()).collect();
+        let points = keypoints::to_tensor(&places, &search.images.device())?;
+        let patches = sample(search.images.clone(), points.clone(), config.geometry)?;
         let instances = own.first().map_or(0, Vec::len);
-        let votes = search.votes(&hopeful, &places, instances)?;
+        let frozen = search.trained.model.task.frozen();
+        let votes = search
+            .task
+            .votes(&frozen, search.images, patches, points, instances)?;
         let mut exchanges = 0;
-        let mut found = own.to_vec();
-        for ((&image, pool), mut votes) in hopeful.iter().zip(searched).zip(votes) {
+        let found = pools.iter().zip(votes).map(|(pool, mut votes)| {
             let mut chosen: Vec<usize> = (0..instances).collect();
-            exchanges += rule.exchange(pool, &mut chosen, votes.as_mut());
-            found[image] = chosen.iter().map(|&chosen| pool.places[chosen]).collect();
-        }
-        Ok((found, exchanges))
-    }
-}
-
-impl<T: Task> Search<'_, T> {
-    /// The images in which an exchange can lower the loss by more than `margin`: those whose loss is higher than that.
-    fn hopeful(&self, own: &[Vec<Keypoint>], margin: f32) -> Result<Vec<usize>, Error> {
-        let all: Vec<usize> = (0..own.len()).collect();
-        if margin == 0.0 {
-            return Ok(all);
-        }
-        let votes = self.votes(&all, own, own.first().map_or(0, Vec::len))?;
-        let images = all.into_iter().zip(votes);
-        let images = images.filter(|(_, votes)| votes.loss() > margin);
-        Ok(images.map(|(image, _)| image).collect())
-    }
-
-    /// The votes on places of some images, of which the first `instances` are the keypoints.
-    fn votes(
-        &self,
-        images: &[usize],
-        places: &[Vec<Keypoint>],
-        instances: usize,
-    ) -> Result<Vec<Box<dyn ChosenSet>>, Error> {
-        if images.is_empty() {
-            return Ok(Vec::new());
-        }
-        let model = &self.trained.model;
-        let pixels = select(self.images.clone(), images);
-        let points = keypoints::to_tensor(places, &pixels.device())?;
-        let patches = sample(pixels.clone(), points.clone(), model.config().geometry)?;
-        let task = self.task.of_images(images);
-        task.votes(&model.task.frozen(), &pixels, patches, points, instances)
+            exchanges += self.exchanges.exchange(pool, &mut chosen, votes.as_mut());
+            chosen.iter().map(|&chosen| pool.places[chosen]).collect()
+        });
+        Ok((found.collect(), exchanges))
     }
 }
