@@ -171,7 +171,7 @@ pub enum Recipe {
 #[derive(Debug, Args)]
 pub struct Train {
     /// A built-in recipe, such as mnist-hard-classify, or a TOML file; or train on --images.
-    #[arg(required_unless_present = "images", conflicts_with = "images")]
+    #[arg(conflicts_with = "images")]
     pub recipe: Option<String>,
     /// Train on the images in this folder, at any depth, which hold many objects of the same kinds.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

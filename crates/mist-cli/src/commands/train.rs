@@ -45,7 +45,7 @@ fn folder(command: &Train) -> Option<FolderRequest> {
 fn recipe(command: &Train, console: &mut Console) -> Result<Recipe> {
     let mut recipe = match folder(command) {
         Some(folder) => folder.recipe(&command.settings, console)?,
-        None => Recipe::load(recipe_name(command), &command.settings)?,
+        None => Recipe::load(recipe_name(command)?, &command.settings)?,
     };
     recipe.seed = command.seed.unwrap_or(recipe.seed);
     if let Some(model) = &command.from {
@@ -54,14 +54,21 @@ fn recipe(command: &Train, console: &mut Console) -> Result<Recipe> {
     Ok(recipe)
 }
 
-fn recipe_name(command: &Train) -> &str {
-    command.recipe.as_deref().unwrap_or_default()
+fn recipe_name(command: &Train) -> Result<&str> {
+    command.recipe.as_deref().ok_or_else(|| {
+        let reason = "say what to train on: your own images, `mist train --images DIR --instances K` or `mist train --images \
+                      DIR --counts counts.csv`; or a recipe, such as `mist train mnist-hard-classify` (`mist recipe list`)";
+        Error::Usage(reason.to_owned())
+    })
 }
 
 /// The run to resume; a folder that was named must be the one that it was trained on.
 fn existing_run(command: &Train) -> Result<RunDirectory> {
     let Some(request) = folder(command) else {
-        return named_run(command, recipe_name(command));
+        return match (&command.out, &command.recipe) {
+            (Some(out), None) => RunDirectory::open(out),
+            _ => named_run(command, recipe_name(command)?),
+        };
     };
     let run = named_run(command, request.recipe_name())?;
     let trained_on = run.recipe()?.images.map(|images| images.folder);

@@ -138,7 +138,7 @@ impl Counts {
                 return Err(CountsError::ReservedClass { line });
             }
             let key = (file, class.to_owned());
-            if let Some(&_counted) = rows.get(&key) {
+            if rows.contains_key(&key) {
                 let (file, class) = key;
                 return Err(CountsError::DoubledRow { line, file, class });
             }

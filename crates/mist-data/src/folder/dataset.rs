@@ -111,20 +111,16 @@ impl ImageFolder {
             label.and_then(|label| counted.get(label)).copied()
         };
         let total: usize = counted.iter().sum();
-        let rest = self.instances.saturating_sub(total);
-        let known = |class: &String| table.classes.contains(class) || class == BACKGROUND;
-        let same = self.classes.iter().all(known)
-            && table
-                .classes
-                .iter()
-                .all(|class| self.classes.contains(class));
-        if !same || total > self.instances {
+        let named: usize = self.classes.iter().filter_map(of_class).sum();
+        if named != total || total > self.instances {
             return Err(Error::Input(InputError {
                 path: self.counts.clone().unwrap_or_default(),
-                reason: "is not the table that this training began with: classes or totals differ"
-                    .to_owned(),
+                reason: format!(
+                    "is not the table that this training began with: other objects are counted in `{file}`"
+                ),
             }));
         }
+        let rest = self.instances - total;
         let counts = self.classes.iter().map(|class| match class.as_str() {
             BACKGROUND => rest,
             _ => of_class(class).unwrap_or(0),

@@ -240,7 +240,10 @@ impl FolderRequest {
             let reason = "counts no object in any image of the folder";
             return Err(Error::input(&path, reason));
         }
-        let mut classes = table.classes.clone();
+        // A class that only images elsewhere have could not be learned.
+        let is_there = |label: &usize| counted.iter().any(|counts| counts[*label] > 0);
+        let there = (0..table.classes.len()).filter(is_there);
+        let mut classes: Vec<String> = there.map(|label| table.classes[label].clone()).collect();
         if classes.len() == 1 || totals.iter().any(|&total| total != instances) {
             classes.push(BACKGROUND.to_owned());
         }
