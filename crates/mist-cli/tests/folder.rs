@@ -81,14 +81,14 @@ fn a_folder_is_learned_from_and_resumed_to_the_bit() {
         "--out",
         "stopped",
         "--budget",
-        "1ms",
+        "0s",
     ];
     done(&train(&stopped, here));
     let steps = || fs::read_to_string(here.join("stopped/metrics.jsonl")).unwrap_or_default();
     assert!(!steps().contains("\"step\":6"));
     for _ in 0..6 {
         let resume = [
-            "train", "--images", "in", "--resume", "--out", "stopped", "--budget", "1ms",
+            "train", "--images", "in", "--resume", "--out", "stopped", "--budget", "0s",
         ];
         done(&mist(&resume, here));
     }
