@@ -12,6 +12,7 @@ use mist_data::Split;
 use mist_lab::Result;
 use mist_lab::bench::{Side, Workload};
 use mist_lab::detections::{DetectionFormat, ShardChoice};
+use mist_lab::recipe::Instances;
 use mist_lab::reproduce::Work;
 
 /// Finds and reads every repeated object in an image, without a single box label.
@@ -35,7 +36,7 @@ pub enum Command {
     /// List the built-in recipes, and show what a recipe says.
     #[command(subcommand)]
     Recipe(Recipe),
-    /// Train a recipe.
+    /// Train on your own images, or a recipe.
     Train(Train),
     /// Evaluate a trained model on held-out images.
     Eval(Eval),
@@ -169,8 +170,21 @@ pub enum Recipe {
 
 #[derive(Debug, Args)]
 pub struct Train {
-    /// A built-in recipe, such as mnist-hard-classify, or a TOML file.
-    pub recipe: String,
+    /// A built-in recipe, such as mnist-hard-classify, or a TOML file; or train on --images.
+    #[arg(conflicts_with = "images")]
+    pub recipe: Option<String>,
+    /// Train on the images in this folder, at any depth, which hold many objects of the same kinds.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub images: Option<PathBuf>,
+    /// With --images: about how many objects an image has. K, LOW..HIGH or auto; the most counts, and fewer may be there.
+    #[arg(long, value_name = "K", requires = "images")]
+    pub instances: Option<Instances>,
+    /// With --images: a table of how many objects of each class each image has (file, class, count), instead of --instances.
+    #[arg(long, value_name = "CSV", requires = "images", value_hint = ValueHint::FilePath)]
+    pub counts: Option<PathBuf>,
+    /// With --images: how wide an object is, in pixels, instead of an estimate.
+    #[arg(long, value_name = "PX", requires = "images")]
+    pub object_px: Option<f32>,
     /// Change one setting of the recipe; may be given often.
     #[arg(long = "set", value_name = "KEY=VALUE", conflicts_with = "resume")]
     pub settings: Vec<String>,

@@ -87,10 +87,14 @@ impl Observer for Console {
     }
 
     fn validated(&mut self, step: u64, metrics: &Measurements) {
-        let values: Vec<String> = HEADLINE_METRICS
+        let mut values: Vec<String> = HEADLINE_METRICS
             .iter()
             .filter_map(|(name, title)| Some(format!("{title} {:.4}", metrics.get(name)?)))
             .collect();
+        if values.is_empty() {
+            let all = metrics.iter();
+            values.extend(all.map(|(name, value)| format!("{name} {value:.4}")));
+        }
         self.line(format_args!(
             "step {step}: on held-out images {}",
             values.join(", ")

@@ -64,6 +64,12 @@ pub enum RequestError {
         /// How many there are.
         len: u64,
     },
+    /// A folder of images is missing.
+    #[error("{} is not a folder of images", .0.display())]
+    NotAFolder(PathBuf),
+    /// A folder holds no images.
+    #[error("there are no images in {}; PNG, JPEG, TIFF, WebP, BMP and PNM are read", .0.display())]
+    NoImages(PathBuf),
     /// MNIST is in none of the places looked at.
     #[error(
         "MNIST was not found in {}; run `mist data fetch mnist`, or name the directory that holds it by `--data` or `$MIST_DATA`",

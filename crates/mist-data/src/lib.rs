@@ -6,6 +6,7 @@
 //!
 //! - A [`Dataset`] gives images by index with what is known about them; a [`Catalog`] opens one by
 //!   name and [`load_range`] loads many items on all threads.
+//! - A [`FolderDataset`] is the user's own folder, with class counts from a table where there is one.
 //! - [`SceneKind`] names the scene families; [`SceneSet`] draws them; [`render_range`] draws many.
 //! - [`Digits`] holds MNIST, found by [`locate`] and downloaded by [`fetch_mnist`].
 //! - [`read_image`] reads image files of many formats, [`write_png`] writes them.
@@ -18,6 +19,7 @@ mod coco;
 mod dataset;
 mod digit_scene;
 mod error;
+mod folder;
 mod gabor;
 mod generate;
 mod glyphs;
@@ -38,6 +40,10 @@ pub use self::image::{
 pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, ShuffledCounts, load_range};
 pub use error::{
     Attempt, Cancelled, Error, FetchError, InputError, RequestError, Result, SystemError,
+};
+pub use folder::{
+    BACKGROUND, Counts, CountsError, FOLDER, FolderDataset, FolderFiles, Foreground, ImageFolder,
+    Survey, survey,
 };
 pub use gabor::GaborNoise;
 pub use generate::{Generated, IfExists, generate};

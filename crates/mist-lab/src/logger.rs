@@ -259,10 +259,12 @@ fn write_scalars(events: &mut EventFile, line: &Line) -> Result<()> {
     written.at("write", events.path())
 }
 
-/// What the best model has most of: little error in redrawing, or boxes that are right in place and label, or in place.
+/// What the best model has most of: little error in redrawing, or boxes that are right in place and label, or in place;
+/// where boxes are not known, little error in counting.
 fn quality(metrics: &Measurements) -> Option<f64> {
     let rmse = metrics.get("rmse").map(|rmse| -rmse);
-    rmse.or(metrics.get("both")).or(metrics.get("iou50"))
+    let boxes = rmse.or(metrics.get("both")).or(metrics.get("iou50"));
+    boxes.or(metrics.get("count_mae").map(|error| -error))
 }
 
 fn now() -> f64 {

@@ -1,9 +1,9 @@
 //! `mist train`
 
-use mist_lab::Result;
-use mist_lab::recipe::Recipe;
+use mist_lab::recipe::{FolderRequest, Recipe};
 use mist_lab::run::directory::RunDirectory;
 use mist_lab::training::{End, TrainOptions, create_run, newest_run, train};
+use mist_lab::{Error, Result};
 
 use crate::cli::Train;
 use crate::console::Console;
@@ -23,7 +23,7 @@ pub fn run(command: &Train, console: &mut Console) -> Result<()> {
     let run = if command.resume {
         existing_run(command)?
     } else {
-        create_run(&recipe(command)?, command.out.as_deref(), &options)?
+        create_run(&recipe(command, console)?, command.out.as_deref(), &options)?
     };
     console.line(format_args!("training in {}", run.root().display()));
     if train(&run, &options, console)? == End::OutOfTime {
@@ -32,8 +32,21 @@ pub fn run(command: &Train, console: &mut Console) -> Result<()> {
     stdout::write(&format!("{}\n", run.root().display()))
 }
 
-fn recipe(command: &Train) -> Result<Recipe> {
-    let mut recipe = Recipe::load(&command.recipe, &command.settings)?;
+/// What was said of a folder, if one was named.
+fn folder(command: &Train) -> Option<FolderRequest> {
+    Some(FolderRequest {
+        images: command.images.clone()?,
+        instances: command.instances,
+        counts: command.counts.clone(),
+        object_px: command.object_px,
+    })
+}
+
+fn recipe(command: &Train, console: &mut Console) -> Result<Recipe> {
+    let mut recipe = match folder(command) {
+        Some(folder) => folder.recipe(&command.settings, console)?,
+        None => Recipe::load(recipe_name(command)?, &command.settings)?,
+    };
     recipe.seed = command.seed.unwrap_or(recipe.seed);
     if let Some(model) = &command.from {
         recipe.start = Some(model.clone());
@@ -41,9 +54,37 @@ fn recipe(command: &Train) -> Result<Recipe> {
     Ok(recipe)
 }
 
+fn recipe_name(command: &Train) -> Result<&str> {
+    command.recipe.as_deref().ok_or_else(|| {
+        let reason = "say what to train on: your own images, `mist train --images DIR --instances K` or `mist train --images \
+                      DIR --counts counts.csv`; or a recipe, such as `mist train mnist-hard-classify` (`mist recipe list`)";
+        Error::Usage(reason.to_owned())
+    })
+}
+
+/// The run to resume; a folder that was named must be the one that it was trained on.
 fn existing_run(command: &Train) -> Result<RunDirectory> {
+    let Some(request) = folder(command) else {
+        return match (&command.out, &command.recipe) {
+            (Some(out), None) => RunDirectory::open(out),
+            _ => named_run(command, recipe_name(command)?),
+        };
+    };
+    let run = named_run(command, request.recipe_name())?;
+    let trained_on = run.recipe()?.images.map(|images| images.folder);
+    if trained_on.as_ref() == Some(&request.folder()?) {
+        return Ok(run);
+    }
+    Err(Error::Usage(format!(
+        "{} was not trained on {}; name its run by `--out`",
+        run.root().display(),
+        request.images.display()
+    )))
+}
+
+fn named_run(command: &Train, recipe: &str) -> Result<RunDirectory> {
     match &command.out {
         Some(out) => RunDirectory::open(out),
-        None => newest_run(&Recipe::load(&command.recipe, &[])?.experiment),
+        None => newest_run(&Recipe::load(recipe, &[])?.experiment),
     }
 }

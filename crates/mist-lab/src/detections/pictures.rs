@@ -37,10 +37,7 @@ impl Pictures {
     pub fn write(&self, search: &Search, image: &Image, found: &DetectedImage) -> Result<()> {
         let file = |directory: &Path| directory.join(format!("{}.png", found.stem));
         let detections = &found.detections;
-        let tensor = || {
-            let channels = search.finder.channels();
-            batches::to_tensor([image].into_iter(), channels, search.device)
-        };
+        let tensor = || search.tensor([image].into_iter());
         if let Some(directory) = &self.redrawn {
             let redrawn = search
                 .finder

@@ -99,6 +99,7 @@ pub fn detect(
     let search = Search {
         finder,
         class_names: &class_names,
+        foreground: loaded.card.foreground,
         instances,
         pictures,
         device,

@@ -3,10 +3,10 @@
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use mist::finder::Finder;
 use mist::geometry::Detection;
-use mist_data::Image;
+use mist_data::{BACKGROUND, Foreground, Image};
 
 use super::batches::{Input, ReadImage, batches, read_ahead};
 use super::pictures::Pictures;
@@ -20,10 +20,35 @@ pub(super) struct Search<'a> {
     pub finder: &'a dyn Finder,
     /// What labels are called.
     pub class_names: &'a [String],
+    /// What the model sees of an image.
+    pub foreground: Foreground,
     /// Most objects in an image.
     pub instances: usize,
     pub pictures: Pictures,
     pub device: &'a Device,
+}
+
+impl Search<'_> {
+    /// Images of one size as the model sees them.
+    pub fn tensor<'i>(&self, images: impl Iterator<Item = &'i Image>) -> Result<Tensor<4>> {
+        let channels = self.finder.channels();
+        match self.foreground {
+            Foreground::Plain => to_tensor(images, channels, self.device),
+            foreground => {
+                let seen: Vec<Image> = images
+                    .map(|image| foreground.normalise(image.clone()))
+                    .collect();
+                to_tensor(seen.iter(), channels, self.device)
+            }
+        }
+    }
+
+    /// What is found, without the boxes that hold no object.
+    fn objects(&self, mut found: Vec<Detection>) -> Vec<Detection> {
+        let names = self.class_names;
+        found.retain(|found| names.get(found.label).is_none_or(|name| name != BACKGROUND));
+        found
+    }
 }
 
 /// Takes what became of each input, in order.
@@ -82,7 +107,8 @@ fn search_portion(
         let input = read.input;
         let done = read.image.and_then(|image| {
             let detections = detections.unwrap_or_else(|| Ok(Vec::new()))?;
-            Ok((detected(input, &image, detections), image))
+            let objects = search.objects(detections);
+            Ok((detected(input, &image, objects), image))
         });
         let told = match done {
             Ok((detected, image)) => {
@@ -154,7 +180,7 @@ fn search_batch(
         let images = places
             .iter()
             .filter_map(|&place| portion[place].image.as_ref().ok());
-        let tensor = to_tensor(images, search.finder.channels(), search.device)?;
+        let tensor = search.tensor(images)?;
         let k = vec![search.instances; places.len()];
         Ok(search.finder.find(tensor, &k)?)
     };

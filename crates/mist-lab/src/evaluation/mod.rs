@@ -1,5 +1,6 @@
 //! Models evaluated on images that they have not seen.
 
+mod counts;
 mod proposals;
 mod stored;
 
@@ -17,6 +18,7 @@ pub use stored::{EvaluateOptions, PROPOSALS_ALONE, StoredEvaluation, evaluate};
 
 use crate::batches;
 use crate::error::Result;
+use counts::CountPair;
 
 /// Images taken at once.
 const BATCH: u64 = 32;
@@ -30,6 +32,10 @@ pub struct Predictions {
     pub images: Vec<ImageResult>,
     /// Number of classes in the data set.
     classes: usize,
+    /// True and found numbers of objects of each class, for images whose boxes are not known.
+    counts: Vec<CountPair>,
+    /// Whether truths are the boxes of all objects.
+    boxes_are_known: bool,
     /// Whether the boxes have labels.
     labelled: bool,
     /// The model's K.
@@ -46,7 +52,7 @@ pub struct Predictions {
 /// tables.
 ///
 /// # Errors
-/// When the model cannot be run on these images, or their true boxes are not known.
+/// When the model cannot be run on these images.
 pub fn predict(
     finder: &dyn Finder,
     dataset: &dyn Dataset,
@@ -55,8 +61,10 @@ pub fn predict(
 ) -> Result<Predictions> {
     let count = dataset.len().map_or(count, |length| count.min(length));
     let most = dataset.max_instances().unwrap_or(finder.instances());
+    let class_names = dataset.class_names();
     let mut predictions = Predictions {
-        classes: dataset.class_names().len(),
+        classes: class_names.len(),
+        boxes_are_known: true,
         labelled: finder.classes().is_some(),
         instances: finder.instances(),
         ..Predictions::default()
@@ -66,13 +74,27 @@ pub fn predict(
     while first < count {
         let taken = (count - first).min(BATCH) as usize;
         let (_, batch) = batches::load(dataset, first, taken, finder.channels(), device)?;
-        let (images, truths) = (&batch.images, batch.truths()?);
+        let images = &batch.images;
         let found = finder.find(images.clone(), &vec![most; taken])?;
         if let Some(redrawn) = finder.redraw(images.clone(), &found)? {
             // Images end at 0 and 1: bright objects that overlap sum to more, in the scene as in what is redrawn.
             let errors = squared_errors(images, &redrawn.clamp(0.0, 1.0))?;
             predictions.reconstructions.extend(errors);
         }
+        first += taken as u64;
+        let Some(truths) = &batch.truths else {
+            predictions.boxes_are_known = false;
+            if let Some(counts) = &batch.class_counts {
+                let pairs = counts.iter().zip(&found);
+                let names = &class_names;
+                let pairs = pairs.map(|(counts, found)| CountPair::new(counts, found, names));
+                predictions.counts.extend(pairs);
+            }
+            predictions
+                .images
+                .extend(found.into_iter().map(unknown_boxes));
+            continue;
+        };
         if let Some(noise) = dataset.noise() {
             let pairs = truths.iter().zip(&found);
             let counts = pairs.map(|(truths, found)| matched_impulses(truths, found));
@@ -89,7 +111,6 @@ pub fn predict(
                     detections,
                 }
             }));
-        first += taken as u64;
     }
     predictions.kernel_corr = kernels.correlation();
     Ok(predictions)
@@ -108,12 +129,25 @@ impl Predictions {
             bootstrap,
         };
         let evidence = Evidence {
-            images: &self.images,
+            images: match self.boxes_are_known {
+                true => &self.images,
+                false => &[],
+            },
             reconstructions: &self.reconstructions,
             impulses: &self.impulses,
             kernel_corr: self.kernel_corr,
         };
-        Evaluation::new(evidence, &config)
+        let mut evaluation = Evaluation::new(evidence, &config);
+        counts::insert_errors(&self.counts, &mut evaluation.metrics);
+        evaluation
+    }
+}
+
+/// What was found in an image whose true boxes are not known.
+fn unknown_boxes(detections: Vec<Detection>) -> ImageResult {
+    ImageResult {
+        truths: Vec::new(),
+        detections,
     }
 }
 

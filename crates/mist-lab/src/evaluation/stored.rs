@@ -73,13 +73,17 @@ pub fn evaluate(
             proposals,
         },
     };
-    let name = options.dataset.as_ref().unwrap_or(&loaded.card.dataset);
     let catalog = Catalog::new(options.data.as_deref());
-    let dataset = catalog.open(name, 0, options.split)?;
+    let dataset = match &options.dataset {
+        Some(name) => catalog.open(name, 0, options.split)?,
+        None => loaded.dataset(options.split, &catalog)?,
+    };
     observer.message(&format!(
         "{} on {} images of {}",
         loaded.weights.display(),
-        options.count,
+        dataset
+            .len()
+            .map_or(options.count, |len| len.min(options.count)),
         dataset.name()
     ));
     let begun = Instant::now();

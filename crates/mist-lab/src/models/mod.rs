@@ -4,11 +4,12 @@ mod checksum;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use burn::tensor::Device;
 use mist::finder::Finder;
 use mist::model::{Model, ModelConfig};
-use mist_data::Catalog;
+use mist_data::{Catalog, Dataset, FOLDER, Foreground, Split};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{AtPath, Context, Error, Result};
@@ -16,6 +17,7 @@ use crate::methods::MethodConfig;
 use crate::recipe;
 use crate::run::directory::RunDirectory;
 use crate::run::whole_file;
+use crate::training;
 
 const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "weights.safetensors";
@@ -33,6 +35,9 @@ pub struct ModelCard {
     pub dataset: String,
     /// What the labels are called.
     pub class_names: Vec<String>,
+    /// How objects differ from what is behind them, which decides what the networks see of an image.
+    #[serde(default, skip_serializing_if = "Foreground::is_plain")]
+    pub foreground: Foreground,
     /// Everything about the model but its weights.
     pub model: ModelConfig,
     /// SHA-256 of `weights.safetensors`, in hexadecimal; older models have none.
@@ -101,6 +106,23 @@ pub struct Loaded {
     pub origin: Origin,
     /// The file of its weights.
     pub weights: PathBuf,
+}
+
+impl Loaded {
+    /// The data set that it was trained on.
+    ///
+    /// # Errors
+    /// When it is not here: a model directory does not say which folder it was trained on.
+    pub fn dataset(&self, split: Split, catalog: &Catalog) -> Result<Arc<dyn Dataset>> {
+        match &self.origin {
+            Origin::Run(run) => training::open(&run.recipe()?, split, catalog),
+            Origin::Directory if self.card.dataset == FOLDER => {
+                let reason = "this model was trained on a folder, which only its run remembers: name the run";
+                Err(Error::Usage(reason.to_owned()))
+            }
+            Origin::Directory => Ok(catalog.open(&self.card.dataset, 0, split)?),
+        }
+    }
 }
 
 /// Reads a model from a run or a model directory.
@@ -184,15 +206,24 @@ fn read(weights: &Path, card: &ModelCard) -> Result<Vec<u8>> {
 fn card_of(run: &RunDirectory) -> Result<ModelCard> {
     let recipe = run.recipe()?;
     let class_names = match recipe.model.task.classes() {
-        Some(_) => Catalog::class_names(&recipe.dataset).context("`dataset`")?,
+        Some(_) => recipe.class_names()?,
         None => vec!["object".to_owned()],
     };
+    let mut model = recipe.model;
+    if let Some(images) = &recipe.images {
+        // It was trained on crops, which hold fewer objects than whole images.
+        model.extractor.instances = images.instances;
+    }
     Ok(ModelCard {
         class_names,
+        foreground: recipe
+            .images
+            .map(|images| images.foreground)
+            .unwrap_or_default(),
         experiment: recipe.experiment,
         method: recipe.method.name().to_owned(),
         dataset: recipe.dataset,
-        model: recipe.model,
+        model,
         weights_sha256: None,
     })
 }
@@ -266,8 +297,9 @@ mod tests {
             card: ModelCard {
                 experiment: recipe.experiment,
                 method: lifted(),
-                class_names: Catalog::class_names(&recipe.dataset).unwrap(),
+                class_names: recipe.class_names().unwrap(),
                 dataset: recipe.dataset,
+                foreground: Foreground::Plain,
                 model: recipe.model,
                 weights_sha256: None,
             },

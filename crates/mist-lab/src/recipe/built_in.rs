@@ -44,6 +44,8 @@ recipes!(
     "gabor-reconstruct-proposals",
     "gabor64-reconstruct",
     "gabor256-reconstruct",
+    "folder-reconstruct",
+    "folder-classify",
 );
 
 /// The TOML of a recipe.

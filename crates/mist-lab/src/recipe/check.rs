@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use mist_data::Catalog;
+use mist_data::{Catalog, FOLDER};
 
 use super::{Recipe, hints};
 use crate::error::{Context, Error, Result};
@@ -18,7 +18,15 @@ impl Recipe {
     /// When a name or a setting is unknown or out of range.
     pub fn check(&self) -> Result<()> {
         check_experiment(&self.experiment)?;
-        check_dataset(&self.dataset)?;
+        match (self.dataset.as_str(), &self.images) {
+            (FOLDER, None) => {}
+            (FOLDER, Some(images)) => images.check()?,
+            (name, None) => check_dataset(name)?,
+            (_, Some(_)) => {
+                let reason = format!("`images` needs `dataset = \"{FOLDER}\"`");
+                return Err(Error::Usage(reason));
+            }
+        }
         let every = &self.every;
         for (name, value, range) in [
             // Integers in TOML are signed.

@@ -3,6 +3,7 @@
 mod built_in;
 mod chain;
 mod check;
+mod folder;
 mod hints;
 mod layers;
 mod legacy;
@@ -13,14 +14,16 @@ use std::path::PathBuf;
 
 use mist::model::ModelConfig;
 use mist::training::Optimisers;
+use mist_data::{Catalog, FOLDER, ImageFolder};
 use serde::{Deserialize, Serialize};
 
 pub use built_in::names;
 pub(crate) use check::check_experiment;
+pub use folder::{FolderRequest, Instances};
 pub use legacy::card as legacy_card;
 pub use resolved::Resolved;
 
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::methods::MethodConfig;
 
 /// A training, from the data to the last learning rate.
@@ -33,6 +36,9 @@ pub struct Recipe {
     pub experiment: String,
     /// The data set it learns from.
     pub dataset: String,
+    /// The folder, if that is what the data set is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<ImageFolder>,
     /// Whose counts it learns from.
     #[serde(default, skip_serializing_if = "Counts::are_own")]
     pub counts: Counts,
@@ -152,6 +158,28 @@ impl Recipe {
             .map(|&network| (network, recipe.optimiser.get(network)))
             .collect();
         Ok(recipe)
+    }
+
+    /// What the classes of its data set are called, by label.
+    ///
+    /// # Errors
+    /// When there is no such data set.
+    pub fn class_names(&self) -> Result<Vec<String>> {
+        match self.dataset.as_str() {
+            FOLDER => Ok(self.folder()?.class_names()),
+            name => Catalog::class_names(name).context("`dataset`"),
+        }
+    }
+
+    /// The folder of a recipe whose data set is one.
+    ///
+    /// # Errors
+    /// When it names none.
+    pub(crate) fn folder(&self) -> Result<&ImageFolder> {
+        self.images.as_ref().ok_or_else(|| {
+            let reason = "this recipe needs a folder of images: `mist train --images DIR --instances K` trains on one";
+            Error::Usage(reason.to_owned())
+        })
     }
 
     /// The whole recipe as TOML.

@@ -86,7 +86,7 @@ fn found(page: &mut Page, run: &RunDirectory, data: Option<&Path>) -> Result<()>
     let device = Compute::Cpu.device()?;
     let loaded = models::load(run.root(), Choice::Best, &device)?;
     let finder = loaded.finder.as_ref();
-    let dataset = Catalog::new(data).open(&loaded.card.dataset, 0, Split::Valid)?;
+    let dataset = loaded.dataset(Split::Valid, &Catalog::new(data))?;
     let predictions = predict(finder, dataset.as_ref(), SHOWN, &device)?;
     let names = match finder.classes() {
         Some(_) => loaded.card.class_names.as_slice(),

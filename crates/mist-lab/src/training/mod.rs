@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use burn::tensor::Device;
 use mist::training::{Learner, LearnerState, Setup};
-use mist_data::{Catalog, Dataset, ShuffledCounts, Split};
+use mist_data::{Catalog, Dataset, FOLDER, FolderDataset, ShuffledCounts, Split};
 
 use crate::error::{AtPath, Context, Error, Result};
 use crate::logger::Logger;
@@ -66,14 +66,15 @@ pub fn check(recipe: &Recipe, catalog: &Catalog) -> Result<()> {
 }
 
 /// The part of a recipe's data set that it learns from, or the held-out part, which is the same for every seed.
-fn open(recipe: &Recipe, split: Split, catalog: &Catalog) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open(recipe: &Recipe, split: Split, catalog: &Catalog) -> Result<Arc<dyn Dataset>> {
     let seed = match split {
         Split::Train => recipe.seed,
         Split::Valid | Split::Test => 0,
     };
-    let dataset = catalog
-        .open(&recipe.dataset, seed, split)
-        .context("`dataset`")?;
+    let dataset = match recipe.dataset.as_str() {
+        FOLDER => Arc::new(FolderDataset::open(recipe.folder()?, seed, split)?),
+        name => catalog.open(name, seed, split).context("`dataset`")?,
+    };
     Ok(match (recipe.counts, split) {
         (Counts::Shuffled, Split::Train) => Arc::new(ShuffledCounts::new(dataset)),
         (Counts::Shuffled, Split::Valid | Split::Test) | (Counts::Own, _) => dataset,

@@ -1,0 +1,251 @@
+//! `mist train --images`: from a folder to a model that finds, and what it says of folders that cannot work.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use mist_data::{Image, SceneKind, SceneSet, Split, read_image, write_png};
+use mist_lab::recipe::Recipe;
+
+const TINY: &[&str] = &[
+    "steps=6",
+    "batch=2",
+    "every.checkpoint=3",
+    "every.validation=3",
+    "model.detector.channels=8",
+    "model.detector.blocks=2",
+];
+
+fn glyphs(folder: &Path, count: u64) {
+    fs::create_dir_all(folder).unwrap();
+    let scenes = SceneSet::new(SceneKind::Glyphs, 1, Split::Train, None).unwrap();
+    for index in 0..count {
+        let path = folder.join(format!("{index:03}.png"));
+        write_png(&path, &scenes.scene(index).image).unwrap();
+    }
+}
+
+fn mist(arguments: &[&str], directory: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mist"));
+    command.args(arguments).current_dir(directory);
+    command.output().unwrap()
+}
+
+fn train(arguments: &[&str], directory: &Path) -> Output {
+    let mut all = vec!["train"];
+    all.extend(arguments);
+    for setting in TINY {
+        all.extend(["--set", setting]);
+    }
+    mist(&all, directory)
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn done(output: &Output) -> String {
+    assert!(output.status.success(), "{}", told(output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn refused(output: &Output, code: i32, what: &str) {
+    let told = told(output);
+    assert_eq!(output.status.code(), Some(code), "{told}");
+    assert!(told.contains(what), "{told}");
+}
+
+#[test]
+fn a_folder_is_learned_from_and_resumed_to_the_bit() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    glyphs(&here.join("in"), 8);
+    fs::write(here.join("in/bad.png"), b"damaged").unwrap();
+    let whole = train(
+        &["--images", "in", "--instances", "3..9", "--out", "whole"],
+        here,
+    );
+    done(&whole);
+    let said = told(&whole);
+    assert!(
+        said.contains("bad.png") && said.contains("px wide"),
+        "{said}"
+    );
+    let stopped = [
+        "--images",
+        "in",
+        "--instances",
+        "9",
+        "--out",
+        "stopped",
+        "--budget",
+        "0s",
+    ];
+    done(&train(&stopped, here));
+    let steps = || fs::read_to_string(here.join("stopped/metrics.jsonl")).unwrap_or_default();
+    assert!(!steps().contains("\"step\":6"));
+    for _ in 0..6 {
+        let resume = [
+            "train", "--images", "in", "--resume", "--out", "stopped", "--budget", "0s",
+        ];
+        done(&mist(&resume, here));
+    }
+    let weights = |run: &str| fs::read(here.join(run).join("weights/last.safetensors")).unwrap();
+    assert_eq!(weights("stopped"), weights("whole"));
+    let metrics = done(&mist(&["eval", "whole"], here));
+    assert!(metrics.contains("rmse"), "{metrics}");
+    let found = done(&mist(&["detect", "whole", "in/000.png"], here));
+    assert_eq!(found.matches("\"bbox\"").count(), 9, "{found}");
+    fs::remove_file(here.join("in/001.png")).unwrap();
+    let changed = mist(&["train", "--resume", "--out", "whole"], here);
+    refused(&changed, 3, "began with");
+}
+
+#[test]
+fn counts_of_varying_totals_and_empty_images_are_learned_from() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    glyphs(&here.join("in"), 6);
+    write_png(&here.join("in/empty.png"), &Image::filled(70, 60, 3, 0.1)).unwrap();
+    let table = "\u{feff}file,class,count\r\n000.png,ring,2\r\n001.png,ring,1\r\n001.png,tee,3\r\n002.png,tee,4\r\n\
+                 003.png,ring,1\r\nempty.png,,0\r\nelsewhere.png,star,7\r\n";
+    fs::write(here.join("counts.csv"), table).unwrap();
+    let run = [
+        "--images",
+        "in",
+        "--counts",
+        "counts.csv",
+        "--object-px",
+        "20",
+        "--out",
+        "run",
+    ];
+    let output = train(&run, here);
+    done(&output);
+    let said = told(&output);
+    assert!(
+        said.contains("1 files of the table are not in the folder: elsewhere.png"),
+        "{said}"
+    );
+    assert!(
+        said.contains("2 files have no counts and are left out: 004.png, 005.png"),
+        "{said}"
+    );
+    let config = fs::read_to_string(here.join("run/config.toml")).unwrap();
+    let images = Recipe::from_resolved(&config).unwrap().images.unwrap();
+    assert_eq!(images.instances, 4);
+    assert_eq!(images.classes, ["ring", "tee", "background"]);
+    let metrics = done(&mist(&["eval", "run"], here));
+    assert!(metrics.contains("count_mae_total"), "{metrics}");
+    let found = done(&mist(&["detect", "run", "in"], here));
+    assert!(!found.contains("background"), "{found}");
+}
+
+#[test]
+fn one_large_image_is_learned_from_by_crops() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    glyphs(&here.join("tiles"), 9);
+    let mut sheet = Image::filled(240, 240, 1, 0.0);
+    for index in 0..9 {
+        let path = here.join(format!("tiles/{index:03}.png"));
+        let tile = read_image(&path, mist_data::DecodeLimits::default()).unwrap();
+        for y in 0..80 {
+            let to = sheet.offset(80 * (index % 3), 80 * (index / 3) + y, 0);
+            sheet.pixels[to..to + 80].copy_from_slice(&tile.pixels[80 * y..80 * (y + 1)]);
+        }
+    }
+    fs::create_dir(here.join("in")).unwrap();
+    write_png(&here.join("in/sheet.png"), &sheet).unwrap();
+    let run = [
+        "--images",
+        "in",
+        "--instances",
+        "81",
+        "--object-px",
+        "20",
+        "--out",
+        "run",
+    ];
+    let output = train(&run, here);
+    done(&output);
+    assert!(
+        told(&output).contains("none is held out"),
+        "{}",
+        told(&output)
+    );
+    let found = done(&mist(&["detect", "run", "in"], here));
+    assert_eq!(found.matches("\"bbox\"").count(), 81);
+}
+
+#[test]
+fn what_cannot_work_says_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    glyphs(&here.join("in"), 5);
+    glyphs(&here.join("few"), 3);
+    fs::create_dir(here.join("empty")).unwrap();
+    refused(&mist(&["train"], here), 2, "--images DIR --instances K");
+    refused(&train(&["--images", "in"], here), 2, "--instances K");
+    refused(
+        &train(
+            &["--images", "few", "--instances", "9", "--object-px", "20"],
+            here,
+        ),
+        2,
+        "at least 4",
+    );
+    refused(
+        &train(&["--images", "in", "--instances", "500"], here),
+        2,
+        "no room",
+    );
+    refused(
+        &train(&["--images", "in", "--instances", "0"], here),
+        2,
+        "auto",
+    );
+    refused(
+        &train(
+            &["--images", "in", "--instances", "9", "--object-px", "2"],
+            here,
+        ),
+        2,
+        "from 4",
+    );
+    refused(
+        &train(&["--images", "empty", "--instances", "9"], here),
+        2,
+        "no images",
+    );
+    refused(
+        &train(&["--images", "missing", "--instances", "9"], here),
+        3,
+        "missing",
+    );
+    refused(&train(&["folder-reconstruct"], here), 2, "--images DIR");
+    let table = |text: &str| {
+        fs::write(here.join("counts.csv"), text).unwrap();
+        train(
+            &[
+                "--images",
+                "in",
+                "--counts",
+                "counts.csv",
+                "--object-px",
+                "20",
+            ],
+            here,
+        )
+    };
+    refused(&table("file,class\n"), 3, "no column `count`");
+    refused(&table("file,class,count\n000.png,ring,-1\n"), 3, "line 2");
+    refused(
+        &table("file,class,count\nelse.png,ring,1\n"),
+        3,
+        "paths below the folder",
+    );
+    assert!(!here.join("runs").exists());
+}

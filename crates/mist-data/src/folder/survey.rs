@@ -1,0 +1,143 @@
+//! What can be told of a folder's objects without knowing them: a threshold and its connected parts.
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use super::FolderFiles;
+use super::foreground::{Foreground, gray_values, percentile};
+use crate::error::Result;
+use crate::image::{DecodeLimits, Image, read_image};
+
+/// Images that are looked at.
+const MAX_IMAGES: usize = 32;
+/// Parts below this are specks.
+const MIN_AREA_PX: usize = 12;
+/// Parts above this share of the image are background.
+const MAX_AREA_FRAC: f64 = 0.25;
+const BINS: usize = 256;
+/// Room around a part that belongs to its object's box.
+const BOX_MARGIN: f64 = 1.2;
+
+/// A guess at what a folder shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Survey {
+    /// Whether objects are brighter or darker than their background.
+    pub foreground: Foreground,
+    /// Side of an object's box; `None` where nothing stands out.
+    pub object_px: Option<f32>,
+    /// So many objects or fewer stand out in nine of ten images.
+    pub instances: usize,
+}
+
+/// Looks at some images of a folder, evenly spread.
+///
+/// # Errors
+/// When an image cannot be read.
+pub fn survey(files: &FolderFiles) -> Result<Survey> {
+    let count = files.len().min(MAX_IMAGES);
+    let places = (0..count).map(|place| place * files.len() / count.max(1));
+    let places: Vec<usize> = places.collect();
+    let images: Vec<Result<Image>> = places
+        .into_par_iter()
+        .map(|place| read_image(&files.path(place), DecodeLimits::default()))
+        .collect();
+    let images: Vec<Image> = images.into_iter().collect::<Result<_>>()?;
+    let bright = images.iter().filter(|image| is_bright(image)).count();
+    let foreground = match bright * 2 >= images.len() {
+        true => Foreground::Bright,
+        false => Foreground::Dark,
+    };
+    let parts: Vec<Vec<usize>> = images
+        .into_par_iter()
+        .map(|image| part_areas(&foreground.normalise(image)))
+        .collect();
+    let mut areas: Vec<usize> = parts.iter().flatten().copied().collect();
+    areas.sort_unstable();
+    let median = areas.get(areas.len() / 2);
+    // The side of the square around a disk of that area.
+    let side_px = |area: &usize| (4.0 / std::f64::consts::PI * *area as f64).sqrt() * BOX_MARGIN;
+    let mut numbers: Vec<usize> = parts.iter().map(Vec::len).collect();
+    numbers.sort_unstable();
+    Ok(Survey {
+        foreground,
+        object_px: median.map(|area| side_px(area) as f32),
+        instances: numbers
+            .get(numbers.len() * 9 / 10)
+            .copied()
+            .unwrap_or(0)
+            .max(1),
+    })
+}
+
+/// Whether the brightest values are further from the median than the darkest.
+fn is_bright(image: &Image) -> bool {
+    let mut gray = gray_values(image);
+    let [low, median, high] = [0.02, 0.5, 0.98].map(|share| percentile(&mut gray, share));
+    high - median >= median - low
+}
+
+/// Areas of the connected parts above Otsu's threshold.
+fn part_areas(image: &Image) -> Vec<usize> {
+    let gray = gray_values(image);
+    let threshold = otsu(&gray);
+    let mut above: Vec<bool> = gray.iter().map(|&value| value > threshold).collect();
+    let most = (gray.len() as f64 * MAX_AREA_FRAC) as usize;
+    let mut areas = Vec::new();
+    for place in 0..above.len() {
+        if !above[place] {
+            continue;
+        }
+        let area = flood(&mut above, image.width_px, place);
+        if (MIN_AREA_PX..=most).contains(&area) {
+            areas.push(area);
+        }
+    }
+    areas
+}
+
+/// Takes away the part that holds a place, and returns its area.
+fn flood(above: &mut [bool], width_px: usize, place: usize) -> usize {
+    let mut waiting = vec![place];
+    above[place] = false;
+    let mut area = 0;
+    while let Some(place) = waiting.pop() {
+        area += 1;
+        let x = place % width_px;
+        let left = (x > 0).then(|| place - 1);
+        let right = (x + 1 < width_px).then_some(place + 1);
+        let up = place.checked_sub(width_px);
+        let down = Some(place + width_px).filter(|&down| down < above.len());
+        for next in [left, right, up, down].into_iter().flatten() {
+            if above[next] {
+                above[next] = false;
+                waiting.push(next);
+            }
+        }
+    }
+    area
+}
+
+/// The value in `[0, 1]` that divides values into two groups with the greatest variance between them.
+fn otsu(values: &[f32]) -> f32 {
+    let mut bins = [0_u64; BINS];
+    for value in values {
+        bins[((value * BINS as f32) as usize).min(BINS - 1)] += 1;
+    }
+    let weighted = |(bin, &count): (usize, &u64)| bin as f64 * count as f64;
+    let total: f64 = bins.iter().enumerate().map(weighted).sum();
+    let (mut below, mut sum) = (0.0, 0.0);
+    let (mut best, mut threshold) = (0.0, 1.0);
+    for (bin, &count) in bins.iter().enumerate() {
+        below += count as f64;
+        sum += bin as f64 * count as f64;
+        let above = values.len() as f64 - below;
+        if below == 0.0 || above == 0.0 {
+            continue;
+        }
+        let between = below * above * (sum / below - (total - sum) / above).powi(2);
+        if between > best {
+            best = between;
+            threshold = (bin + 1) as f32 / BINS as f32;
+        }
+    }
+    threshold
+}
