@@ -4,14 +4,17 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use burn::tensor::Device;
+use mist::extract::Selection;
 use mist::finder::Finder;
 use mist::geometry::Detection;
+use mist::large::LargeSearch;
 use mist_data::Image;
 
 use super::batches::{Input, ReadImage, batches, read_ahead};
 use super::pictures::Pictures;
 use super::{DetectedImage, Outcome, path_text};
 use crate::batches::to_tensor;
+use crate::calibration::Calibration;
 use crate::error::{Context, Error, Result};
 use crate::observer::Observer;
 
@@ -20,8 +23,12 @@ pub(super) struct Search<'a> {
     pub finder: &'a dyn Finder,
     /// What labels are called.
     pub class_names: &'a [String],
-    /// Most objects in an image.
-    pub instances: usize,
+    /// Which objects.
+    pub selection: Selection,
+    /// How large images are searched.
+    pub large: LargeSearch,
+    /// What scores mean, where they are told as probabilities.
+    pub calibration: Option<&'a Calibration>,
     pub pictures: Pictures,
     pub device: &'a Device,
 }
@@ -68,7 +75,7 @@ fn search_portion(
     let mut found: Vec<Option<Result<Vec<Detection>>>> = Vec::new();
     found.resize_with(portion.len(), || None);
     let mut done = outcome.images + outcome.failed;
-    for places in batches(&portion) {
+    for places in batches(&portion, &|image| search.is_large(image)) {
         if let Some(signal) = stop() {
             return Err(Error::Stopped(signal));
         }
@@ -81,7 +88,12 @@ fn search_portion(
     for (read, detections) in portion.into_iter().zip(found) {
         let input = read.input;
         let done = read.image.and_then(|image| {
-            let detections = detections.unwrap_or_else(|| Ok(Vec::new()))?;
+            let mut detections = detections.unwrap_or_else(|| Ok(Vec::new()))?;
+            if let Some(calibration) = search.calibration {
+                for detection in &mut detections {
+                    detection.score = calibration.probability(detection.score);
+                }
+            }
             Ok((detected(input, &image, detections), image))
         });
         let told = match done {
@@ -154,9 +166,24 @@ fn search_batch(
         let images = places
             .iter()
             .filter_map(|&place| portion[place].image.as_ref().ok());
+        if let Some(image) = images.clone().next().filter(|image| search.is_large(image))
+            && places.len() == 1
+            && let Some(found) = search.find_large(image)?
+        {
+            return Ok(vec![found]);
+        }
         let tensor = to_tensor(images, search.finder.channels(), search.device)?;
-        let k = vec![search.instances; places.len()];
-        Ok(search.finder.find(tensor, &k)?)
+        match search.selection {
+            Selection::Strongest(k) => Ok(search.finder.find(tensor, &vec![k; places.len()])?),
+            Selection::AtLeast(score) => {
+                let found = search.finder.find_at_least(tensor, score)?;
+                found.ok_or_else(|| {
+                    let reason =
+                        "this model does not tell how many objects there are: give --instances K";
+                    Error::Usage(reason.to_owned())
+                })
+            }
+        }
     };
     match find(places) {
         Ok(found) => places

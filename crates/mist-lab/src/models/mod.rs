@@ -1,6 +1,9 @@
 //! Trained models on disk: a run, or a directory with `config.json` and `weights.safetensors`.
 
+mod calibrated;
 mod checksum;
+
+pub use calibrated::calibrate;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +14,7 @@ use mist::model::{Model, ModelConfig};
 use mist_data::Catalog;
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::error::{AtPath, Context, Error, Result};
 use crate::methods::MethodConfig;
 use crate::recipe;
@@ -101,6 +105,8 @@ pub struct Loaded {
     pub origin: Origin,
     /// The file of its weights.
     pub weights: PathBuf,
+    /// What its scores mean, if that was found out.
+    pub calibration: Option<Calibration>,
 }
 
 /// Reads a model from a run or a model directory.
@@ -121,6 +127,7 @@ pub fn load(path: &Path, choice: Choice, device: &Device) -> Result<Loaded> {
         card,
         origin,
         weights,
+        calibration: calibrated::read(path, &bytes)?,
     })
 }
 
@@ -230,6 +237,9 @@ pub fn save(directory: &Path, loaded: &Loaded, if_exists: IfExists) -> Result<()
         ..loaded.card.clone()
     };
     whole_file::write(&directory.join(WEIGHTS), &weights)?;
+    if let Some(calibration) = &loaded.calibration {
+        calibrated::copy(directory, calibration, &weights)?;
+    }
     whole_file::write(&directory.join(CONFIG), &serde_json::to_vec_pretty(&card)?)
 }
 
@@ -273,6 +283,7 @@ mod tests {
             },
             origin: Origin::Directory,
             weights: PathBuf::new(),
+            calibration: None,
         };
         save(directory, &loaded, IfExists::Refuse).unwrap();
         loaded
