@@ -6,6 +6,7 @@
 //! together to what one would have written, byte for byte.
 
 mod batches;
+mod contrast;
 mod formats;
 mod inputs;
 mod instances;

@@ -106,7 +106,7 @@ fn heat(heatmap: &Image) -> Result<Image> {
 }
 
 /// The pixels that a box touches; `None` for a box beside the image.
-fn crop(image: &Image, bounds: mist::geometry::PixelBox) -> Option<Image> {
+pub(super) fn crop(image: &Image, bounds: mist::geometry::PixelBox) -> Option<Image> {
     // Casts saturate, which clips at the left and at the top.
     let left_px = bounds.x_min_px.floor() as usize;
     let top_px = bounds.y_min_px.floor() as usize;

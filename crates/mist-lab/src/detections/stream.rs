@@ -11,6 +11,7 @@ use mist::large::LargeSearch;
 use mist_data::Image;
 
 use super::batches::{Input, ReadImage, batches, read_ahead};
+use super::contrast::shows_something;
 use super::pictures::Pictures;
 use super::{DetectedImage, Outcome, path_text};
 use crate::batches::to_tensor;
@@ -90,6 +91,7 @@ fn search_portion(
         let done = read.image.and_then(|image| {
             let mut detections = detections.unwrap_or_else(|| Ok(Vec::new()))?;
             if let Some(calibration) = search.calibration {
+                detections.retain(|found| shows_something(&image, found.bounds));
                 for detection in &mut detections {
                     detection.score = calibration.probability(detection.score);
                 }
