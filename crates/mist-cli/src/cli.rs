@@ -12,7 +12,6 @@ use mist_data::Split;
 use mist_lab::Result;
 use mist_lab::bench::{Side, Workload};
 use mist_lab::detections::{DetectionFormat, ShardChoice};
-use mist_lab::recipe::Instances;
 use mist_lab::reproduce::Work;
 
 /// Finds and reads every repeated object in an image, without a single box label.
@@ -40,6 +39,8 @@ pub enum Command {
     Train(Train),
     /// Evaluate a trained model on held-out images.
     Eval(Eval),
+    /// Find out which scores of a model are objects, and what its scores mean, on held-out images.
+    Calibrate(Calibrate),
     /// Find and read the objects in images.
     Detect(Detect),
     /// Put the results of `mist detect --shard` together.
@@ -178,7 +179,7 @@ pub struct Train {
     pub images: Option<PathBuf>,
     /// With --images: about how many objects an image has. K, LOW..HIGH or auto; the most counts, and fewer may be there.
     #[arg(long, value_name = "K", requires = "images")]
-    pub instances: Option<Instances>,
+    pub instances: Option<mist_lab::recipe::Instances>,
     /// With --images: a table of how many objects of each class each image has (file, class, count), instead of --instances.
     #[arg(long, value_name = "CSV", requires = "images", value_hint = ValueHint::FilePath)]
     pub counts: Option<PathBuf>,
@@ -268,6 +269,26 @@ pub struct Eval {
 }
 
 #[derive(Debug, Args)]
+pub struct Calibrate {
+    /// A run directory, or a model directory; the calibration is kept in it.
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub model: PathBuf,
+    /// Data set whose true boxes are known, instead of the one it was trained on; its validation images are used.
+    #[arg(long)]
+    pub dataset: Option<String>,
+    /// How many images.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(2..))]
+    pub count: u64,
+    /// Draw stated probabilities beside shares of right boxes into this SVG file.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub precision: PrecisionChoice,
+    #[command(flatten)]
+    pub place: DataPlace,
+}
+
+#[derive(Debug, Args)]
 pub struct Demo {
     /// Directory of the run, instead of runs/glyphs-demo/NUMBER.
     #[arg(long, value_hint = ValueHint::DirPath)]
@@ -289,9 +310,15 @@ pub struct Detect {
     /// one per line.
     #[arg(required = true, value_hint = ValueHint::AnyPath)]
     pub images: Vec<PathBuf>,
-    /// How many objects each image has, instead of the model's K.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    pub instances: Option<u16>,
+    /// How many objects each image has, instead of the model's K, whatever its size; `auto`: those that the model's
+    /// calibration (`mist calibrate`) takes for objects, with probabilities as scores. `auto` is the default of models
+    /// that were calibrated on images of varying counts.
+    #[arg(long, value_name = "K|auto")]
+    pub instances: Option<mist_lab::detections::Instances>,
+    /// Side of tiles: images of more than four such squares are searched tile by tile, in bounded memory, and give the
+    /// same boxes.
+    #[arg(long, default_value_t = 512, value_name = "PX")]
+    pub tile_px: usize,
     /// Take the weights that a run kept after this many steps (`every.snapshot` of its recipe).
     #[arg(long)]
     pub step: Option<u64>,

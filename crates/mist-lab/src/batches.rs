@@ -1,5 +1,7 @@
 //! Items of data sets as tensors.
 
+use std::borrow::Cow;
+
 use burn::tensor::{Device, Tensor, TensorData};
 use mist::training::Batch;
 use mist_data::{Dataset, Image, Item, load_range};
@@ -69,6 +71,16 @@ pub fn to_tensor<'a>(
     let (width, height) = size.unwrap_or_default();
     let data = TensorData::new(pixels, [count, channels, height, width]);
     Ok(Tensor::from_data(data, device))
+}
+
+/// The pixels of an image in as many channels as a model sees; see [`to_tensor`].
+pub(crate) fn in_channels(image: &Image, channels: usize) -> Cow<'_, [f32]> {
+    if image.channels == channels {
+        return Cow::Borrowed(&image.pixels);
+    }
+    let mut pixels = Vec::new();
+    append(&mut pixels, image, channels);
+    Cow::Owned(pixels)
 }
 
 fn append(pixels: &mut Vec<f32>, image: &Image, channels: usize) {

@@ -12,6 +12,7 @@
 
 pub mod batches;
 pub mod bench;
+pub mod calibration;
 pub mod detections;
 pub mod dictionary;
 pub mod draw;

@@ -5,7 +5,9 @@ use std::fmt;
 use burn::tensor::Tensor;
 
 use crate::Error;
+use crate::extract::Selection;
 use crate::geometry::Detection;
+use crate::large::{ImageView, LargeSearch};
 
 /// A trained model, whatever method it comes from.
 pub trait Finder: fmt::Debug {
@@ -26,6 +28,52 @@ pub trait Finder: fmt::Debug {
     /// # Errors
     /// When the images do not fit the networks, or an output is not finite.
     fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error>;
+
+    /// The objects of each image that have at least this score, highest first; `None` for models that cannot tell.
+    ///
+    /// # Errors
+    /// As [`Finder::find`].
+    fn find_at_least(
+        &self,
+        images: Tensor<4>,
+        score: f32,
+    ) -> Result<Option<Vec<Vec<Detection>>>, Error> {
+        let (_, _) = (images, score);
+        Ok(None)
+    }
+
+    /// The objects of an image that is too large for [`Finder::find`]; `None` for models that see images as a whole only.
+    ///
+    /// # Errors
+    /// As [`Finder::find`].
+    fn find_large(
+        &self,
+        image: ImageView<'_>,
+        selection: Selection,
+        search: LargeSearch,
+    ) -> Result<Option<Vec<Detection>>, Error> {
+        let (_, _, _) = (image, selection, search);
+        Ok(None)
+    }
+
+    /// As [`Finder::heatmap`] for one large image, `height_px * width_px` values.
+    ///
+    /// # Errors
+    /// As [`Finder::find`].
+    fn heatmap_large(
+        &self,
+        image: ImageView<'_>,
+        search: LargeSearch,
+    ) -> Result<Option<Vec<f32>>, Error> {
+        let (_, _) = (image, search);
+        Ok(None)
+    }
+
+    /// Memory that [`Finder::find_large`] takes beside the image, in bytes.
+    fn large_memory_bytes(&self, width_px: usize, height_px: usize, search: LargeSearch) -> u64 {
+        let (_, _, _) = (width_px, height_px, search);
+        0
+    }
 
     /// H of images, the sum over its scales; `None` for models without a heatmap.
     ///

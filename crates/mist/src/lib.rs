@@ -5,7 +5,7 @@
 //! model G in [`splat`], the sampler S and its inverse in [`sample`], the task networks T in [`networks`], the
 //! losses in [`loss`], the lifted optimisation in [`lifted`], the metrics of the tables in [`metrics`]. [`model`] puts
 //! H, E_K, S and T together behind the interface of everything that finds objects ([`finder`]); [`training`] holds what
-//! the lifted optimisation and the [`baselines`] share.
+//! the lifted optimisation and the [`baselines`] share. [`large`] searches images that the networks' memory has no room for.
 //!
 //! The ideal heatmap of two keypoints, and the keypoints found in it again:
 //!
@@ -43,6 +43,7 @@ pub mod finder;
 mod flex;
 pub mod heatmap;
 pub mod keypoints;
+pub mod large;
 pub mod lifted;
 pub mod loss;
 pub mod measurements;

@@ -7,11 +7,12 @@ use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::extract::{Extractor, ScoredKeypoint};
+use crate::extract::{Extractor, ScoredKeypoint, Selection};
 use crate::finder::{Finder, Patches};
 use crate::geometry::{Detection, Keypoint};
 use crate::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
 use crate::keypoints;
+use crate::large::{ImageView, LargeSearch};
 use crate::networks::{
     DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, PatchValues, autoencoder,
     classifier, refuse_unknown,
@@ -309,15 +310,20 @@ impl Model {
             .map(|image| image.iter().map(|found| found.keypoint).collect())
             .collect();
         let mut labels = self.labels(images, &keypoints)?.into_iter();
-        let mut labelled = |found: &ScoredKeypoint| Detection {
-            bounds: found.keypoint.to_box(self.config.geometry.base_box_px),
-            label: labels.next().unwrap_or_default(),
-            score: found.score,
-        };
+        let mut labelled =
+            |found: &ScoredKeypoint| self.detection(found, labels.next().unwrap_or_default());
         Ok(found
             .iter()
             .map(|image| image.iter().map(&mut labelled).collect())
             .collect())
+    }
+
+    pub(crate) fn detection(&self, found: &ScoredKeypoint, label: usize) -> Detection {
+        Detection {
+            bounds: found.keypoint.to_box(self.config.geometry.base_box_px),
+            label,
+            score: found.score,
+        }
     }
 
     /// The keypoint whose box a detection is.
@@ -418,6 +424,52 @@ impl Finder for Model {
 
     fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error> {
         self.find_at(images, k, |images, most| self.locate(images, most))
+    }
+
+    fn find_at_least(
+        &self,
+        images: Tensor<4>,
+        score: f32,
+    ) -> Result<Option<Vec<Vec<Detection>>>, Error> {
+        let foreground = self.foreground(images.clone());
+        let heatmaps = self.heatmap.forward(foreground, InputStatistics::Running)?;
+        let levels = self.heatmap.levels();
+        let selection = Selection::AtLeast(score);
+        let extractor = &self.config.extractor;
+        let found = extractor.extract_selected(heatmaps, levels, selection)?;
+        let mut all = Vec::with_capacity(found.len());
+        for (index, found) in found.into_iter().enumerate() {
+            // Images differ in their numbers of keypoints.
+            let detections = match found.is_empty() {
+                true => Vec::new(),
+                false => self
+                    .label(images.clone().narrow(0, index, 1), &[found])?
+                    .concat(),
+            };
+            all.push(detections);
+        }
+        Ok(Some(all))
+    }
+
+    fn find_large(
+        &self,
+        image: ImageView<'_>,
+        selection: Selection,
+        search: LargeSearch,
+    ) -> Result<Option<Vec<Detection>>, Error> {
+        search.find(self, image, selection).map(Some)
+    }
+
+    fn heatmap_large(
+        &self,
+        image: ImageView<'_>,
+        search: LargeSearch,
+    ) -> Result<Option<Vec<f32>>, Error> {
+        search.heatmap(self, image).map(Some)
+    }
+
+    fn large_memory_bytes(&self, width_px: usize, height_px: usize, search: LargeSearch) -> u64 {
+        search.memory_bytes(self, width_px, height_px)
     }
 
     fn heatmap(&self, images: Tensor<4>) -> Result<Option<Tensor<4>>, Error> {

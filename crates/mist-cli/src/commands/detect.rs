@@ -21,7 +21,8 @@ pub fn run(command: &Detect, console: &mut Console) -> Result<()> {
     }
     let request = DetectRequest {
         images: paths(&command.images)?,
-        instances: command.instances.map(usize::from),
+        instances: command.instances,
+        tile_px: command.tile_px,
         format: command.format,
         out: command.out.clone(),
         counts: command.counts.clone(),

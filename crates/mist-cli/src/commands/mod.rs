@@ -1,6 +1,7 @@
 //! One file per verb.
 
 mod bench;
+mod calibrate;
 mod completions;
 mod data;
 mod demo;
@@ -28,6 +29,7 @@ pub fn run(arguments: Cli) -> Result<()> {
         Command::Recipe(command) => recipe::run(&command),
         Command::Bench(command) => bench::run(&command, console),
         Command::Train(command) => train::run(&command, console),
+        Command::Calibrate(command) => calibrate::run(&command, console),
         Command::Detect(command) => detect::run(&command, console),
         Command::Merge(command) => merge::run(&command, console),
         Command::Report(command) => report::run(&command, console),

@@ -19,6 +19,8 @@ pub(super) struct Context<'a> {
     pub program: &'a Program,
     pub layout: &'a PackedLayout,
     pub forward: &'a [f32],
+    /// Statistics of the first norms, where they are not those of each sample.
+    pub norms: &'a [Moments],
     pub pool: &'a Pool,
 }
 
@@ -58,8 +60,13 @@ impl Context<'_> {
 
     /// Runs all steps on a block whose first map is filled in.
     pub fn forward(&self, block: &mut Block, keep: Keep) {
+        self.forward_until(block, keep, self.program.steps.len());
+    }
+
+    /// Runs the steps before `end`.
+    pub fn forward_until(&self, block: &mut Block, keep: Keep, end: usize) {
         let mut scratch = self.scratch();
-        for (index, step) in self.program.steps.iter().enumerate() {
+        for (index, step) in self.program.steps[..end].iter().enumerate() {
             self.step(block, *step, &mut scratch);
             for value in [Some(step.src), step.skip()].into_iter().flatten() {
                 let done = self.program.last_use[value] == index;
@@ -229,6 +236,17 @@ impl Context<'_> {
         if block.moments[moments].len() == samples {
             return;
         }
+        let found = match self.norms.get(moments) {
+            Some(&known) => vec![known; samples],
+            None => self.sample_moments(block, src),
+        };
+        let (scale, shift) = self.norm_parameters(layer);
+        affine_form(&found, scale, shift, &mut block.affine[moments]);
+        block.moments[moments] = found;
+    }
+
+    fn sample_moments(&self, block: &Block, src: ValueId) -> Vec<Moments> {
+        let samples = block.samples;
         let value = self.program.values[src];
         let mut found = vec![Moments::default(); samples];
         let kernel = SampleMoments {
@@ -239,8 +257,6 @@ impl Context<'_> {
         };
         // SAFETY: the executor has checked the instruction set. The kernel slices samples and rows with checks.
         unsafe { self.isa.launch(value.size.channels, kernel) };
-        let (scale, shift) = self.norm_parameters(layer);
-        affine_form(&found, scale, shift, &mut block.affine[moments]);
-        block.moments[moments] = found;
+        found
     }
 }

@@ -7,6 +7,7 @@
 mod backward;
 mod block;
 mod convolution;
+mod norms;
 mod pixelwise;
 mod program;
 mod stem;
@@ -14,6 +15,7 @@ mod store;
 mod tiled;
 mod weights;
 
+pub use norms::{NormStatistics, NormSums, OwnedPart};
 pub use stem::InputStatistics;
 
 use std::sync::Arc;
@@ -184,7 +186,8 @@ impl Executor {
         images: &[f32],
         statistics: InputStatistics<'_>,
     ) -> Result<Vec<f32>, ExecutorError> {
-        Ok(self.run(parameters, images, statistics, Keep::Output)?.0)
+        let (outputs, _) = self.run(parameters, images, statistics, Keep::Output, None)?;
+        Ok(outputs)
     }
 
     /// As [`Executor::forward`], and records what [`Executor::backward`] needs.
@@ -197,7 +200,8 @@ impl Executor {
         images: &[f32],
         statistics: InputStatistics<'_>,
     ) -> Result<(Vec<f32>, Tape), ExecutorError> {
-        let (outputs, mut tape) = self.run(parameters, images, statistics, Keep::Convolutions)?;
+        let (outputs, mut tape) =
+            self.run(parameters, images, statistics, Keep::Convolutions, None)?;
         tape.images = images.to_vec();
         Ok((outputs, tape))
     }
@@ -208,13 +212,14 @@ impl Executor {
         images: &[f32],
         statistics: InputStatistics<'_>,
         keep: Keep,
+        norms: Option<&NormStatistics>,
     ) -> Result<(Vec<f32>, Tape), ExecutorError> {
         let batch = self.check(parameters, images, statistics)?;
         let moments = self.stem.moments(images, statistics);
         let packed = self
             .layout
             .pack_forward(&self.program, parameters, &self.pool);
-        let context = self.context(&packed);
+        let context = self.context(&packed, norms);
         let mut outputs = vec![0.0; batch * self.output.len()];
         let samples = self.block_samples();
         let blocks = images
@@ -272,7 +277,7 @@ impl Executor {
             output_gradients.len(),
             batch * self.output.len(),
         )?;
-        let context = self.context(&tape.packed);
+        let context = self.context(&tape.packed, None);
         let weights = self
             .layout
             .pack_backward(&self.program, parameters, &self.pool);
@@ -383,12 +388,13 @@ impl Executor {
         jobs
     }
 
-    fn context<'a>(&'a self, packed: &'a [f32]) -> Context<'a> {
+    fn context<'a>(&'a self, packed: &'a [f32], norms: Option<&'a NormStatistics>) -> Context<'a> {
         Context {
             isa: self.isa,
             program: &self.program,
             layout: &self.layout,
             forward: packed,
+            norms: norms.map_or(&[], |norms| &norms.known),
             pool: &self.pool,
         }
     }

@@ -6,11 +6,14 @@ use std::sync::mpsc::SyncSender;
 use mist_data::{DecodeLimits, Image, ImageSize, read_image};
 
 use crate::error::Result;
+use crate::run::memory;
 
 /// Most images that are read ahead.
 const MAX_IMAGES: usize = 32;
 /// No more images are read ahead once they take this much memory.
 const MAX_BYTES: usize = 64 << 20;
+/// After images of this much memory nothing is read ahead.
+const LARGE_BYTES: usize = 256 << 20;
 /// Most pixels of a batch: activations take hundreds of bytes for each.
 const MAX_BATCH_PX: usize = 1 << 19;
 
@@ -38,32 +41,49 @@ pub(super) fn read_ahead<'a>(
 ) {
     let (mut portion, mut bytes) = (Vec::new(), 0);
     for input in inputs {
-        let image = read_image(input.path, DecodeLimits::default()).map_err(Into::into);
+        let image = read_image(input.path, limits()).map_err(Into::into);
         bytes += image
             .as_ref()
             .map_or(0, |image: &Image| size_of_val(image.pixels.as_slice()));
         portion.push(ReadImage { input, image });
         if portion.len() == MAX_IMAGES || bytes >= MAX_BYTES {
-            bytes = 0;
             // The search ended early, and says why itself.
             if portions.send(std::mem::take(&mut portion)).is_err() {
                 return;
             }
+            // An empty portion is taken when the one before it is done: two large images are not in memory at once.
+            if bytes >= LARGE_BYTES && portions.send(Vec::new()).is_err() {
+                return;
+            }
+            bytes = 0;
         }
     }
     // As above.
     let _ = portions.send(portion);
 }
 
-/// Places of images that make a batch: of one size, and not too many of them.
-pub(super) fn batches(images: &[ReadImage]) -> Vec<Vec<usize>> {
+/// An image may take half of the free memory: decoders need some of the rest.
+fn limits() -> DecodeLimits {
+    let limits = DecodeLimits::default();
+    let free = memory::available_mb().map_or(u64::MAX, |free| (free * 524_288.0) as u64);
+    DecodeLimits {
+        max_bytes: limits.max_bytes.min(free),
+        ..limits
+    }
+}
+
+/// Places of images that make a batch: of one size, and not too many of them; large ones alone.
+pub(super) fn batches(images: &[ReadImage], is_large: &dyn Fn(&Image) -> bool) -> Vec<Vec<usize>> {
     let mut batches: Vec<(ImageSize, Vec<usize>)> = Vec::new();
     for (place, read) in images.iter().enumerate() {
         let Ok(image) = &read.image else {
             continue;
         };
         let size = image.size();
-        let most = MAX_BATCH_PX / (size.width_px * size.height_px).max(1);
+        let most = match is_large(image) {
+            true => 1,
+            false => MAX_BATCH_PX / (size.width_px * size.height_px).max(1),
+        };
         let fits =
             |(own, places): &&mut (ImageSize, Vec<usize>)| *own == size && places.len() < most;
         match batches.iter_mut().find(fits) {
@@ -96,7 +116,11 @@ mod tests {
         let large = || read(Ok(Image::filled(1024, 512, 1, 0.0)));
         let damaged = || read(Err(Error::Failed(String::new())));
         let images = [of(8), of(9), damaged(), of(8), large(), large()];
-        assert_eq!(batches(&images), [vec![0, 3], vec![1], vec![4], vec![5]]);
+        assert_eq!(
+            batches(&images, &|_| false),
+            [vec![0, 3], vec![1], vec![4], vec![5]]
+        );
+        assert_eq!(batches(&images, &|image| image.width_px == 8).len(), 5);
     }
 
     #[test]

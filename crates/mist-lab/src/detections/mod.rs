@@ -6,8 +6,11 @@
 //! together to what one would have written, byte for byte.
 
 mod batches;
+mod contrast;
 mod formats;
 mod inputs;
+mod instances;
+mod large;
 mod names;
 mod output;
 mod pictures;
@@ -21,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use formats::DetectionFormat;
 pub use inputs::{Inputs, list_images, read_list};
+pub use instances::Instances;
 pub use names::path_text;
 pub use request::{DetectRequest, detect};
 pub use shards::{MergeRequest, Shard, ShardChoice, merge};

@@ -51,12 +51,23 @@ impl Pictures {
             }
         }
         if let Some(directory) = &self.heatmap {
-            let Some(heatmap) = search.finder.heatmap(tensor()?)? else {
+            let large = match search.is_large(image) {
+                true => search.heatmap_large(image)?,
+                false => None,
+            };
+            let heatmaps = match large {
+                Some(heatmap) => Some(vec![heatmap]),
+                None => match search.finder.heatmap(tensor()?)? {
+                    Some(heatmaps) => Some(batches::to_images(heatmaps)?),
+                    None => None,
+                },
+            };
+            let Some(heatmaps) = heatmaps else {
                 let reason = "this model has no heatmap; only models of the lifted and the \
                               supervised method do";
                 return Err(Error::Usage(reason.to_owned()));
             };
-            for heatmap in batches::to_images(heatmap)? {
+            for heatmap in heatmaps {
                 write_png(&file(directory), &heat(&heatmap)?)?;
             }
         }
@@ -92,7 +103,7 @@ fn heat(heatmap: &Image) -> Result<Image> {
 }
 
 /// The pixels that a box touches; `None` for a box beside the image.
-fn crop(image: &Image, bounds: mist::geometry::PixelBox) -> Option<Image> {
+pub(super) fn crop(image: &Image, bounds: mist::geometry::PixelBox) -> Option<Image> {
     // Casts saturate, which clips at the left and at the top.
     let left_px = bounds.x_min_px.floor() as usize;
     let top_px = bounds.y_min_px.floor() as usize;

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
+use mist::extract::Selection;
 
 use super::batches::Input;
 use super::formats::{DetectionWriter, counts_writer, writer};
@@ -12,6 +13,7 @@ use super::pictures::Pictures;
 use super::shards::{Shard, ShardFile, ShardHeader};
 use super::stream::{Results, Search, search_all};
 use super::{DetectedImage, DetectionFormat, Outcome, places};
+use super::{Instances, large};
 use crate::error::{Error, Result};
 use crate::models::Loaded;
 use crate::observer::Observer;
@@ -24,8 +26,10 @@ const ANY_OBJECT: &str = "object";
 pub struct DetectRequest {
     /// Files, folders and patterns; see [`list_images`].
     pub images: Vec<PathBuf>,
-    /// K, instead of the model's.
-    pub instances: Option<usize>,
+    /// How many objects, instead of the model's K.
+    pub instances: Option<Instances>,
+    /// Side of the tiles in which large images are searched.
+    pub tile_px: usize,
     /// How results are written.
     pub format: DetectionFormat,
     /// A file, or a directory for formats of a file per image; a stream if there is none.
@@ -75,14 +79,16 @@ pub fn detect(
         Some(_) => loaded.card.class_names.clone(),
         None => vec![ANY_OBJECT.to_owned()],
     };
-    let instances = request.instances.unwrap_or(finder.instances());
+    let selection = loaded.selection(request.instances)?;
+    let large = large::search_by(request.tile_px)?;
     let mut results = match (request.shard, &part) {
         (Some(shard), Some(path)) => {
             let header = ShardHeader {
                 shard,
                 format: request.format,
                 class_names: class_names.clone(),
-                instances,
+                selection: format!("{selection:?}"),
+                tile_px: request.tile_px,
                 ..ShardHeader::of_files(&inputs.files, finder)?
             };
             if let Some(outcome) = header.finished(path)? {
@@ -100,7 +106,12 @@ pub fn detect(
         finder,
         class_names: &class_names,
         foreground: loaded.card.foreground,
-        instances,
+        selection,
+        large,
+        calibration: match selection {
+            Selection::AtLeast(_) => loaded.calibration.as_ref(),
+            Selection::Strongest(_) => None,
+        },
         pictures,
         device,
     };

@@ -1,17 +1,22 @@
 //! The search itself: images in, results out, in order.
 
+use std::borrow::Cow;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use burn::tensor::{Device, Tensor};
+use mist::extract::Selection;
 use mist::finder::Finder;
 use mist::geometry::Detection;
+use mist::large::LargeSearch;
 use mist_data::{BACKGROUND, Foreground, Image};
 
 use super::batches::{Input, ReadImage, batches, read_ahead};
+use super::contrast::shows_something;
 use super::pictures::Pictures;
 use super::{DetectedImage, Outcome, path_text};
 use crate::batches::to_tensor;
+use crate::calibration::Calibration;
 use crate::error::{Context, Error, Result};
 use crate::observer::Observer;
 
@@ -22,25 +27,30 @@ pub(super) struct Search<'a> {
     pub class_names: &'a [String],
     /// What the model sees of an image.
     pub foreground: Foreground,
-    /// Most objects in an image.
-    pub instances: usize,
+    /// Which objects.
+    pub selection: Selection,
+    /// How large images are searched.
+    pub large: LargeSearch,
+    /// What scores mean, where they are told as probabilities.
+    pub calibration: Option<&'a Calibration>,
     pub pictures: Pictures,
     pub device: &'a Device,
 }
 
 impl Search<'_> {
+    /// An image as the model sees it.
+    pub fn seen<'i>(&self, image: &'i Image) -> Cow<'i, Image> {
+        match self.foreground {
+            Foreground::Plain => Cow::Borrowed(image),
+            foreground => Cow::Owned(foreground.normalise(image.clone())),
+        }
+    }
+
     /// Images of one size as the model sees them.
     pub fn tensor<'i>(&self, images: impl Iterator<Item = &'i Image>) -> Result<Tensor<4>> {
-        let channels = self.finder.channels();
-        match self.foreground {
-            Foreground::Plain => to_tensor(images, channels, self.device),
-            foreground => {
-                let seen: Vec<Image> = images
-                    .map(|image| foreground.normalise(image.clone()))
-                    .collect();
-                to_tensor(seen.iter(), channels, self.device)
-            }
-        }
+        let seen: Vec<Cow<Image>> = images.map(|image| self.seen(image)).collect();
+        let seen = seen.iter().map(|image| &**image);
+        to_tensor(seen, self.finder.channels(), self.device)
     }
 
     /// What is found, without the boxes that hold no object.
@@ -93,7 +103,7 @@ fn search_portion(
     let mut found: Vec<Option<Result<Vec<Detection>>>> = Vec::new();
     found.resize_with(portion.len(), || None);
     let mut done = outcome.images + outcome.failed;
-    for places in batches(&portion) {
+    for places in batches(&portion, &|image| search.is_large(image)) {
         if let Some(signal) = stop() {
             return Err(Error::Stopped(signal));
         }
@@ -106,8 +116,13 @@ fn search_portion(
     for (read, detections) in portion.into_iter().zip(found) {
         let input = read.input;
         let done = read.image.and_then(|image| {
-            let detections = detections.unwrap_or_else(|| Ok(Vec::new()))?;
-            let objects = search.objects(detections);
+            let mut objects = search.objects(detections.unwrap_or_else(|| Ok(Vec::new()))?);
+            if let Some(calibration) = search.calibration {
+                objects.retain(|found| shows_something(&image, found.bounds));
+                for object in &mut objects {
+                    object.score = calibration.probability(object.score);
+                }
+            }
             Ok((detected(input, &image, objects), image))
         });
         let told = match done {
@@ -180,9 +195,24 @@ fn search_batch(
         let images = places
             .iter()
             .filter_map(|&place| portion[place].image.as_ref().ok());
+        if let Some(image) = images.clone().next().filter(|image| search.is_large(image))
+            && places.len() == 1
+            && let Some(found) = search.find_large(image)?
+        {
+            return Ok(vec![found]);
+        }
         let tensor = search.tensor(images)?;
-        let k = vec![search.instances; places.len()];
-        Ok(search.finder.find(tensor, &k)?)
+        match search.selection {
+            Selection::Strongest(k) => Ok(search.finder.find(tensor, &vec![k; places.len()])?),
+            Selection::AtLeast(score) => {
+                let found = search.finder.find_at_least(tensor, score)?;
+                found.ok_or_else(|| {
+                    let reason =
+                        "this model does not tell how many objects there are: give --instances K";
+                    Error::Usage(reason.to_owned())
+                })
+            }
+        }
     };
     match find(places) {
         Ok(found) => places

@@ -1,6 +1,9 @@
 //! Trained models on disk: a run, or a directory with `config.json` and `weights.safetensors`.
 
+mod calibrated;
 mod checksum;
+
+pub use calibrated::calibrate;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +15,7 @@ use mist::model::{Model, ModelConfig};
 use mist_data::{Catalog, Dataset, FOLDER, Foreground, Split};
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::error::{AtPath, Context, Error, Result};
 use crate::methods::MethodConfig;
 use crate::recipe;
@@ -106,6 +110,8 @@ pub struct Loaded {
     pub origin: Origin,
     /// The file of its weights.
     pub weights: PathBuf,
+    /// What its scores mean, if that was found out.
+    pub calibration: Option<Calibration>,
 }
 
 impl Loaded {
@@ -143,6 +149,7 @@ pub fn load(path: &Path, choice: Choice, device: &Device) -> Result<Loaded> {
         card,
         origin,
         weights,
+        calibration: calibrated::read(path, &bytes)?,
     })
 }
 
@@ -261,6 +268,9 @@ pub fn save(directory: &Path, loaded: &Loaded, if_exists: IfExists) -> Result<()
         ..loaded.card.clone()
     };
     whole_file::write(&directory.join(WEIGHTS), &weights)?;
+    if let Some(calibration) = &loaded.calibration {
+        calibrated::copy(directory, calibration, &weights)?;
+    }
     whole_file::write(&directory.join(CONFIG), &serde_json::to_vec_pretty(&card)?)
 }
 
@@ -305,6 +315,7 @@ mod tests {
             },
             origin: Origin::Directory,
             weights: PathBuf::new(),
+            calibration: None,
         };
         save(directory, &loaded, IfExists::Refuse).unwrap();
         loaded

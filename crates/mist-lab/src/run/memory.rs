@@ -7,6 +7,8 @@ use crate::recipe::Recipe;
 use mist_data::ImageSize;
 
 const MEGABYTE: f64 = 1024.0 * 1024.0;
+/// The unit of `/proc/self/statm` on the usual systems.
+const PAGE_BYTES: f64 = 4096.0;
 /// The program itself, its data and the optimisers' work.
 const BASE_MB: f64 = 200.0;
 
@@ -48,8 +50,27 @@ fn needed_mb(recipe: &Recipe, size: ImageSize) -> Result<f64> {
     Ok(BASE_MB + per_image * recipe.batch as f64 * 4.0 / MEGABYTE)
 }
 
-/// Free memory by the system's own account, less where a container allows less.
-fn available_mb() -> Option<f64> {
+/// Free memory by the system's own account, less where a container or a limit of the process (`ulimit -v`) allows less.
+pub(crate) fn available_mb() -> Option<f64> {
+    [system_mb(), address_space_mb()]
+        .into_iter()
+        .flatten()
+        .reduce(f64::min)
+}
+
+/// Addresses that this process may still take.
+fn address_space_mb() -> Option<f64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max address space"))?;
+    let most: f64 = line.split_whitespace().next()?.parse().ok()?;
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let taken: f64 = pages.split_whitespace().next()?.parse().ok()?;
+    Some((most - taken * PAGE_BYTES).max(0.0) / MEGABYTE)
+}
+
+fn system_mb() -> Option<f64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info
         .lines()

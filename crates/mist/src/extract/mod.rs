@@ -4,10 +4,12 @@
 //! same keypoints everywhere.
 
 mod nms;
+mod selection;
 mod suppression;
 mod top_k;
 mod window_sums;
 
+pub use selection::Selection;
 pub use suppression::Suppression;
 
 use burn::tensor::{DType, Tensor};
@@ -99,6 +101,21 @@ impl Extractor {
         heatmaps: Tensor<4>,
         levels: &ScaleLevels,
     ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
+        let [_, _, height, width] = heatmaps.dims();
+        self.check_pixels(height * width)?;
+        self.extract_selected(heatmaps, levels, Selection::Strongest(self.instances))
+    }
+
+    /// As [`Extractor::extract`] for another selection than the K strongest.
+    ///
+    /// # Errors
+    /// As [`Extractor::extract`].
+    pub fn extract_selected(
+        &self,
+        heatmaps: Tensor<4>,
+        levels: &ScaleLevels,
+        selection: Selection,
+    ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
         let [_, scales, height, width] = heatmaps.dims();
         if scales != levels.values().len() {
             return Err(Error::Mismatch {
@@ -116,7 +133,8 @@ impl Extractor {
                 }
             }
             let fused = self.masses(fused, width);
-            let picked = self.pick(&fused, width);
+            let window_px = self.nms_window_px;
+            let picked = self.suppression.pick(&fused, width, window_px, selection);
             let keypoint = |index: usize| Keypoint {
                 x_px: (index % width) as f32 + 0.5,
                 y_px: (index / width) as f32 + 0.5,
@@ -148,6 +166,7 @@ impl Extractor {
             });
         }
         let area = height * width;
+        self.check_pixels(area)?;
         self.per_image(heatmaps, |maps| {
             let (response, offsets) = maps.split_at(area);
             let response = &self.masses(response.to_vec(), width);
@@ -168,7 +187,7 @@ impl Extractor {
         extract: impl Fn(&[f32]) -> Vec<ScoredKeypoint>,
     ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
         let [batch, channels, height, width] = heatmaps.dims();
-        self.check_pixels(height * width)?;
+        self.check()?;
         let values = heatmaps.cast(DType::F32).try_into_vec_as::<f32>()?;
         let sample = channels * height * width;
         (0..batch)
@@ -184,13 +203,30 @@ impl Extractor {
     }
 
     fn pick(&self, scores: &[f32], width: usize) -> Vec<usize> {
+        let strongest = Selection::Strongest(self.instances);
         self.suppression
-            .pick(scores, width, self.nms_window_px, self.instances)
+            .pick(scores, width, self.nms_window_px, strongest)
+    }
+
+    /// Indices of what is selected of a fused heatmap of any size, strongest first.
+    pub(crate) fn select(
+        &self,
+        responses: &[f32],
+        width: usize,
+        selection: Selection,
+    ) -> Result<Vec<usize>, Error> {
+        if let Selection::Strongest(instances) = selection {
+            let strongest = Self { instances, ..*self };
+            strongest.check_pixels(responses.len())?;
+        }
+        Ok(self
+            .suppression
+            .pick(responses, width, self.nms_window_px, selection))
     }
 
     /// The responses summed over the mass window, those at its centre weighted most: a pyramid of nested windows, so that
     /// a lone response keeps its place.
-    fn masses(&self, scores: Vec<f32>, width: usize) -> Vec<f32> {
+    pub(crate) fn masses(&self, scores: Vec<f32>, width: usize) -> Vec<f32> {
         if self.mass_window_px == 1 {
             return scores;
         }

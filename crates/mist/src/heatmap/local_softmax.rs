@@ -114,9 +114,19 @@ impl LocalSoftmax {
     /// # Ok::<(), mist::Error>(())
     /// ```
     pub fn forward(&self, heatmaps: Tensor<4>) -> Result<Tensor<4>, Error> {
+        let largest = map_max(heatmaps.clone());
+        self.forward_below(heatmaps, largest)
+    }
+
+    /// As [`LocalSoftmax::forward`] for parts of maps whose maxima, `[1, maps, 1, 1]`, are known.
+    pub(crate) fn forward_below(
+        &self,
+        heatmaps: Tensor<4>,
+        largest: Tensor<4>,
+    ) -> Result<Tensor<4>, Error> {
         self.check()?;
         let shift = match self.shift {
-            WindowShift::GlobalMax => map_max(heatmaps.clone()),
+            WindowShift::GlobalMax => largest,
             WindowShift::LocalMax => window_max(heatmaps.clone(), self.window_px),
         };
         let exponential = ((heatmaps - shift) * self.strength).exp();

@@ -12,6 +12,7 @@ mod scale_levels;
 pub(crate) use local_softmax::window_sum;
 pub use local_softmax::{LocalSoftmax, WindowBorder, WindowShift};
 pub use multi_scale::HeatmapNetwork;
+pub(crate) use multi_scale::scaled;
 pub use resize::resize;
 pub use scale_fusion::scale_fusion;
 pub use scale_levels::ScaleLevels;

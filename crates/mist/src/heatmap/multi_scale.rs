@@ -94,6 +94,6 @@ impl HeatmapNetwork {
 }
 
 /// A side of the image seen at a scale: objects `scale` times the base size shrink to the base size.
-fn scaled(side_px: usize, scale: f32) -> usize {
+pub(crate) fn scaled(side_px: usize, scale: f32) -> usize {
     ((side_px as f64 / f64::from(scale)).round() as usize).max(1)
 }

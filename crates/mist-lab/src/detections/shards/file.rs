@@ -19,7 +19,10 @@ pub(in crate::detections) struct ShardHeader {
     pub shard: Shard,
     pub format: DetectionFormat,
     pub class_names: Vec<String>,
-    pub instances: usize,
+    /// Which objects are looked for.
+    pub selection: String,
+    /// Side of the tiles of large images.
+    pub tile_px: usize,
     /// Number of inputs of all shards.
     pub files: u64,
     /// Of the paths of all inputs.
@@ -50,7 +53,8 @@ impl ShardHeader {
             shard: Shard { index: 0, count: 1 },
             format: DetectionFormat::Json,
             class_names: Vec::new(),
-            instances: 0,
+            selection: String::new(),
+            tile_px: 0,
             files: files.len() as u64,
             files_sha256: hexadecimal(&digest.finalize()),
             weights_sha256: hexadecimal(&Sha256::digest(finder.to_safetensors()?)),
