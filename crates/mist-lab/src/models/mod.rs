@@ -305,9 +305,9 @@ mod tests {
         let loaded = Loaded {
             finder: Box::new(Model::init(recipe.model.clone(), 1, &device).unwrap()),
             card: ModelCard {
+                class_names: recipe.class_names().unwrap(),
                 experiment: recipe.experiment,
                 method: lifted(),
-                class_names: recipe.class_names().unwrap(),
                 dataset: recipe.dataset,
                 foreground: Foreground::Plain,
                 model: recipe.model,
