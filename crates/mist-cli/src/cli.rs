@@ -315,8 +315,8 @@ pub struct Detect {
     /// that were calibrated on images of varying counts.
     #[arg(long, value_name = "K|auto")]
     pub instances: Option<mist_lab::detections::Instances>,
-    /// Side of tiles: images of more than four such squares are searched tile by tile, in bounded memory, and give the
-    /// same boxes.
+    /// Side of tiles: images of more than four such squares are searched tile by tile, in bounded memory; up to 16
+    /// megapixels with the boxes of the whole image, beyond that nearly so.
     #[arg(long, default_value_t = 512, value_name = "PX")]
     pub tile_px: usize,
     /// Take the weights that a run kept after this many steps (`every.snapshot` of its recipe).
