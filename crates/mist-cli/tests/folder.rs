@@ -188,44 +188,20 @@ fn what_cannot_work_says_what_to_do() {
     glyphs(&here.join("few"), 3);
     fs::create_dir(here.join("empty")).unwrap();
     refused(&mist(&["train"], here), 2, "--images DIR --instances K");
-    refused(&train(&["--images", "in"], here), 2, "--instances K");
-    refused(
-        &train(
-            &["--images", "few", "--instances", "9", "--object-px", "20"],
-            here,
-        ),
-        2,
-        "at least 4",
-    );
-    refused(
-        &train(&["--images", "in", "--instances", "500"], here),
-        2,
-        "no room",
-    );
-    refused(
-        &train(&["--images", "in", "--instances", "0"], here),
-        2,
-        "auto",
-    );
-    refused(
-        &train(
-            &["--images", "in", "--instances", "9", "--object-px", "2"],
-            here,
-        ),
-        2,
-        "from 4",
-    );
-    refused(
-        &train(&["--images", "empty", "--instances", "9"], here),
-        2,
-        "no images",
-    );
-    refused(
-        &train(&["--images", "missing", "--instances", "9"], here),
-        3,
-        "missing",
-    );
-    refused(&train(&["folder-reconstruct"], here), 2, "--images DIR");
+    let mistakes: [(&str, i32, &str); 8] = [
+        ("--images in", 2, "--instances K"),
+        ("--images few --instances 9 --object-px 20", 2, "at least 4"),
+        ("--images in --instances 500", 2, "no room"),
+        ("--images in --instances 0", 2, "auto"),
+        ("--images in --instances 9 --object-px 2", 2, "from 4"),
+        ("--images empty --instances 9", 2, "no images"),
+        ("--images missing --instances 9", 3, "missing"),
+        ("folder-reconstruct", 2, "--images DIR"),
+    ];
+    for (arguments, code, message) in mistakes {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        refused(&train(&arguments, here), code, message);
+    }
     let table = |text: &str| {
         fs::write(here.join("counts.csv"), text).unwrap();
         train(
