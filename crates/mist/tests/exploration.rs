@@ -7,7 +7,7 @@ use mist::extract::Extractor;
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{
     CentringConfig, ExchangeConfig, ExplorationConfig, KeypointConfig, LiftedConfig, LiftedLearner,
-    PoolConfig, Reconstruction, ReleaseConfig, StageOrder, Task,
+    PoolConfig, Reconstruction, ReleaseConfig, SettleConfig, StageOrder, TakeOffConfig, Task,
 };
 use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
@@ -66,6 +66,7 @@ fn explored() -> LiftedConfig {
                 task_rate_frac: 0.4,
                 patience_steps: 0,
             },
+            take_off: TakeOffConfig::default(),
             pool: PoolConfig {
                 drawn_sets: 2,
                 moved_sets: 2,
@@ -80,7 +81,9 @@ fn explored() -> LiftedConfig {
             centring: CentringConfig {
                 jitter_px: 1.0,
                 final_jitter_px: 0.5,
+                symmetries: true,
             },
+            settle: SettleConfig::default(),
         },
         ..LiftedConfig::default()
     }
@@ -162,9 +165,13 @@ fn bytes(learner: &LiftedLearner) -> Vec<u8> {
     learner.state().unwrap().to_bytes(1).unwrap()
 }
 
-fn detector(learner: &LiftedLearner) -> Vec<f32> {
+fn of_detector(learner: &LiftedLearner, vector: &str) -> Vec<f32> {
     let mut state = learner.state().unwrap();
-    state.take("detector").unwrap().vectors["parameters"].clone()
+    state.take("detector").unwrap().vectors[vector].clone()
+}
+
+fn detector(learner: &LiftedLearner) -> Vec<f32> {
+    of_detector(learner, "parameters")
 }
 
 #[test]
@@ -205,6 +212,21 @@ fn a_training_resumes_to_the_bit_before_and_after_the_release() {
 }
 
 #[test]
+fn a_settled_detector_rests_with_its_averaged_weights_and_resumes_to_the_bit() {
+    let mut settling = explored();
+    settling.exploration.settle.from_frac = 0.5;
+    // Released after step 5 of 16, so settled from step 10 on.
+    let mut learner = learner(settling);
+    train(&mut learner, 0..10);
+    let average = of_detector(&learner, "average");
+    assert_ne!(detector(&learner), average);
+    train(&mut learner, 10..STEPS);
+    assert_eq!(detector(&learner), average);
+    assert_eq!(of_detector(&learner, "average"), average);
+    resumes_to_the_bit(settling, &[7, 10, 12]);
+}
+
+#[test]
 fn networks_that_learn_nothing_start_anew_and_resume_to_the_bit() {
     let mut hopeless = explored();
     hopeless.exploration.release.below_frac = 0.0;
@@ -236,14 +258,16 @@ fn the_number_of_threads_does_not_matter() {
 }
 
 #[test]
-fn each_part_can_be_switched_off() {
+fn each_part_can_be_switched_off_or_changed() {
     let mut off = explored();
     off.exploration = ExplorationConfig::default();
     let mut plain = learner(off);
     train(&mut plain, 0..3);
     assert!(plain.state().unwrap().memory.is_null());
 
-    let without: [fn(&mut ExplorationConfig); 5] = [
+    let changed: [fn(&mut ExplorationConfig); 7] = [
+        |config| config.centring.symmetries = false,
+        |config| config.pool.nms_window_px = 9,
         |config| config.release = ReleaseConfig::default(),
         |config| config.pool.drawn_sets = 0,
         |config| config.pool.moved_sets = 0,
@@ -252,9 +276,9 @@ fn each_part_can_be_switched_off() {
     ];
     let mut all = learner(explored());
     train(&mut all, 0..10);
-    for without in without {
+    for change in changed {
         let mut lifted = explored();
-        without(&mut lifted.exploration);
+        change(&mut lifted.exploration);
         let mut learner = learner(lifted);
         train(&mut learner, 0..10);
         assert!(bytes(&learner) != bytes(&all));

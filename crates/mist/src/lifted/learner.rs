@@ -27,14 +27,18 @@ impl LiftedLearner {
     /// # Errors
     /// As [`Learner::step`].
     pub fn lifted_step(&mut self, batch: &Batch, progress: Progress) -> Result<LiftedStep, Error> {
-        let model = self.trained.model.config();
         let images = batch.images.clone();
-        let release = &self.config.exploration.release;
+        let exploration = &self.config.exploration;
         let moment = Moment {
             seed: self.seed,
             progress,
-            released_at: self.evidence.released_at(release),
+            released_at: self.evidence.released_at(&exploration.release),
+            search_frac: exploration.settle.from_frac,
         };
+        if moment.is_settled() {
+            self.trained.settle_detector()?;
+        }
+        let model = self.trained.model.config();
         let step = match model.task {
             TaskNetwork::Classifier { classes, .. } => {
                 let task = Classification {
@@ -51,7 +55,7 @@ impl LiftedLearner {
         };
         let verdict = self
             .evidence
-            .observe(release, progress.step, step.task_loss);
+            .observe(exploration, progress.step, step.task_loss);
         if verdict == Verdict::Restart {
             self.trained = TrainedModel::new(Setup {
                 model: self.trained.model.config(),
@@ -95,7 +99,7 @@ impl LiftedConfig {
             trained: TrainedModel::new(setup)?,
             optimisers: setup.optimisers.clone(),
             seed: setup.seed,
-            evidence: Evidence::new(&self.exploration.release, setup.weights.is_some()),
+            evidence: Evidence::new(&self.exploration, setup.weights.is_some()),
         })
     }
 }

@@ -18,7 +18,7 @@ pub use config::{
 };
 pub use exploration::{
     CentringConfig, ChosenSet, ClassVotes, Evidence, ExchangeConfig, ExplorationConfig, Moment,
-    PoolConfig, RedrawnVotes, ReleaseConfig, Verdict,
+    PoolConfig, RedrawnVotes, ReleaseConfig, SettleConfig, TakeOffConfig, Verdict,
 };
 pub use learner::LiftedLearner;
 pub use stages::LiftedStep;

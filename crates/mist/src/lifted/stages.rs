@@ -72,9 +72,11 @@ impl LiftedConfig {
         } else {
             model.heatmap.clone()
         };
-        let heatmaps = heatmap.forward(images.clone(), InputStatistics::Batch)?;
+        let symmetry = self.exploration.centring.symmetry(moment);
+        let seen = symmetry.apply(images.clone());
+        let heatmaps = symmetry.undo(heatmap.forward(seen, InputStatistics::Batch)?);
         let plain = heatmaps.clone().detach().inner();
-        let start = self.start_keypoints(trained, &images, plain.clone(), task, progress)?;
+        let start = self.start_keypoints(trained, &images, plain.clone(), task, moment)?;
         let anchors = keypoints::to_tensor(&start, &images.device())?;
         let task_stage = |trained: &mut TrainedModel, points: Tensor<3>| {
             let geometry = trained.model.config().geometry;
@@ -238,7 +240,7 @@ impl LiftedConfig {
         let loss = losses.mean();
         if !moment.freezes_detector(trained) {
             let gradients = loss.backward();
-            trained.step_detector(&gradients, moment.since_release())?;
+            trained.step_detector(&gradients, moment.of_search())?;
         }
         trained.observe_input(images.clone());
         Ok(loss.inner().into_scalar())

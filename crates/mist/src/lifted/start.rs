@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::{LiftedConfig, Task};
+use super::{LiftedConfig, Moment, Task};
 use crate::Error;
 use crate::extract::without_scores;
 use crate::geometry::Keypoint;
@@ -22,18 +22,19 @@ impl LiftedConfig {
         images: &Tensor<4>,
         heatmaps: Tensor<4>,
         task: &impl Task,
-        progress: Progress,
+        moment: Moment,
     ) -> Result<Vec<Vec<Keypoint>>, Error> {
         let config = trained.model.config();
         let proposals = || {
             let images = images.clone().inner();
             self.proposals.kind.keypoints(images, config)
         };
-        if self.starts_from_proposals(progress) {
+        if self.starts_from_proposals(moment.progress) {
             return proposals();
         }
         let levels = trained.model.heatmap.levels();
-        let own = without_scores(config.extractor.extract(heatmaps, levels)?);
+        let extractor = self.exploration.pool.extractor(config.extractor, moment);
+        let own = without_scores(extractor.extract(heatmaps, levels)?);
         if !self.proposals.compete {
             return Ok(own);
         }

@@ -79,6 +79,21 @@ impl TrainedModel {
         Ok(())
     }
 
+    /// Gives the detector its averaged weights, where an average is kept; again as often as one likes.
+    ///
+    /// # Errors
+    /// When the average belongs to another network.
+    pub fn settle_detector(&mut self) -> Result<(), Error> {
+        if let Some(average) = &self.detector.average {
+            let detector = self.model.heatmap.detector.clone();
+            let device = detector.parameters.val().device();
+            let values = TensorData::new(average.clone(), [average.len()]);
+            self.model.heatmap.detector =
+                detector.with_parameters(Tensor::from_data(values, &device))?;
+        }
+        Ok(())
+    }
+
     /// Moves the detector's running input statistics towards those of a batch `[batch, channels, height, width]`.
     pub fn observe_input(&mut self, images: Tensor<4>) {
         let network = self.model.heatmap.detector.clone();
