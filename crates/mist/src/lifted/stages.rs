@@ -72,9 +72,7 @@ impl LiftedConfig {
         } else {
             model.heatmap.clone()
         };
-        let symmetry = self.exploration.centring.symmetry(moment);
-        let seen = symmetry.apply(images.clone());
-        let heatmaps = symmetry.undo(heatmap.forward(seen, InputStatistics::Batch)?);
+        let heatmaps = heatmap.forward(images.clone(), InputStatistics::Batch)?;
         let plain = heatmaps.clone().detach().inner();
         let start = self.start_keypoints(trained, &images, plain.clone(), task, moment)?;
         let anchors = keypoints::to_tensor(&start, &images.device())?;

@@ -102,9 +102,9 @@ pub struct CentringConfig {
     pub jitter_px: f32,
     /// And when the detector settles; linear between.
     pub final_jitter_px: f32,
-    /// Whether the learning detector sees its images mirrored and turned by quarters at random. Nothing else keeps it from
-    /// putting every box a little to the same side, and a task network that has only seen such boxes from liking them.
-    pub symmetries: bool,
+    /// Whether the detector's random weights know no direction. Others put every box a little to the same side, and a task
+    /// network that has only seen such boxes likes them.
+    pub isotropic_start: bool,
 }
 
 /// The end of the search. The detector takes its averaged weights and rests; nothing is explored any more, and the task
@@ -176,7 +176,7 @@ impl Default for CentringConfig {
         Self {
             jitter_px: 0.0,
             final_jitter_px: 1.3,
-            symmetries: false,
+            isotropic_start: false,
         }
     }
 }

@@ -10,10 +10,10 @@ mod centring;
 mod config;
 mod evidence;
 mod exchanges;
+mod isotropic;
 mod moment;
 mod pool;
 mod search;
-mod symmetry;
 mod votes;
 
 pub use config::{

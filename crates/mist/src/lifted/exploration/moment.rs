@@ -64,13 +64,6 @@ impl Moment {
         first + (last - first) * done
     }
 
-    /// Random numbers of the step's symmetry, on streams of their own.
-    pub(super) fn random_symmetry(&self) -> ChaCha8Rng {
-        let mut random = ChaCha8Rng::seed_from_u64(!self.seed);
-        random.set_stream(self.progress.step);
-        random
-    }
-
     /// Random numbers of the step; jitter counts its streams from the other end.
     pub(super) fn random(&self) -> ChaCha8Rng {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
