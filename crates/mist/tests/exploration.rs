@@ -77,11 +77,11 @@ fn explored() -> LiftedConfig {
                 min_distance_px: 4.0,
                 margin: 0.0,
                 moved_margin: 0.0,
+                moved_temperature: 0.0,
             },
             centring: CentringConfig {
                 jitter_px: 1.0,
                 final_jitter_px: 0.5,
-                isotropic_start: true,
             },
             settle: SettleConfig::default(),
         },
@@ -266,7 +266,7 @@ fn each_part_can_be_switched_off_or_changed() {
     assert!(plain.state().unwrap().memory.is_null());
 
     let changed: [fn(&mut ExplorationConfig); 7] = [
-        |config| config.centring.isotropic_start = false,
+        |config| config.exchanges.moved_temperature = 0.02,
         |config| config.pool.nms_window_px = 9,
         |config| config.release = ReleaseConfig::default(),
         |config| config.pool.drawn_sets = 0,

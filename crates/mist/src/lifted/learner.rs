@@ -57,7 +57,7 @@ impl LiftedLearner {
             .evidence
             .observe(exploration, progress.step, step.task_loss);
         if verdict == Verdict::Restart {
-            self.trained = exploration.centring.start(Setup {
+            self.trained = TrainedModel::new(Setup {
                 model: self.trained.model.config(),
                 optimisers: &self.optimisers,
                 seed: self.evidence.seed_of_weights(self.seed),
@@ -96,7 +96,7 @@ impl LiftedConfig {
         self.check(setup.model)?;
         Ok(LiftedLearner {
             config: *self,
-            trained: self.exploration.centring.start(setup)?,
+            trained: TrainedModel::new(setup)?,
             optimisers: setup.optimisers.clone(),
             seed: setup.seed,
             evidence: Evidence::new(&self.exploration, setup.weights.is_some()),

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
-use mist_kernels::network::Network;
 
 use super::{LearnerState, NetworkState, Optimiser, Progress, Setup};
 use crate::Error;
@@ -85,36 +84,13 @@ impl TrainedModel {
     /// # Errors
     /// When the average belongs to another network.
     pub fn settle_detector(&mut self) -> Result<(), Error> {
-        match self.detector.average.clone() {
-            Some(average) => self.set_detector(average),
-            None => Ok(()),
+        if let Some(average) = &self.detector.average {
+            let detector = self.model.heatmap.detector.clone();
+            let device = detector.parameters.val().device();
+            let values = TensorData::new(average.clone(), [average.len()]);
+            self.model.heatmap.detector =
+                detector.with_parameters(Tensor::from_data(values, &device))?;
         }
-    }
-
-    /// Changes the detector's flat parameters before the first step; their average follows.
-    ///
-    /// # Errors
-    /// When the device cannot be read.
-    pub fn change_detector(
-        &mut self,
-        change: impl FnOnce(&Network, &mut [f32]),
-    ) -> Result<(), Error> {
-        let detector = &self.model.heatmap.detector;
-        let mut values = detector.parameter_values()?;
-        change(detector.network(), &mut values);
-        if let Some(average) = &mut self.detector.average {
-            average.clone_from(&values);
-        }
-        self.set_detector(values)
-    }
-
-    fn set_detector(&mut self, values: Vec<f32>) -> Result<(), Error> {
-        let detector = self.model.heatmap.detector.clone();
-        let device = detector.parameters.val().device();
-        let length = values.len();
-        let values = TensorData::new(values, [length]);
-        self.model.heatmap.detector =
-            detector.with_parameters(Tensor::from_data(values, &device))?;
         Ok(())
     }
 

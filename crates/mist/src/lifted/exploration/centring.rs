@@ -1,22 +1,9 @@
 //! What keeps objects in the middle of their boxes.
 
-use super::isotropic::make_isotropic;
 use super::{CentringConfig, Moment};
-use crate::Error;
 use crate::lifted::JitterConfig;
-use crate::training::{Setup, TrainedModel};
 
 impl CentringConfig {
-    /// The networks that a training starts with, or starts anew with.
-    pub(in crate::lifted) fn start(&self, setup: Setup<'_>) -> Result<TrainedModel, Error> {
-        let weights_are_random = setup.weights.is_none();
-        let mut trained = TrainedModel::new(setup)?;
-        if self.isotropic_start && weights_are_random {
-            trained.change_detector(make_isotropic)?;
-        }
-        Ok(trained)
-    }
-
     /// The jitter of a step: wider while the detector learns, the usual one before and after.
     pub(in crate::lifted) fn jitter(&self, usual: JitterConfig, moment: Moment) -> JitterConfig {
         if self.jitter_px == 0.0 || moment.released_at.is_none() || moment.is_settled() {
@@ -39,7 +26,6 @@ mod tests {
         let centring = CentringConfig {
             jitter_px: 4.0,
             final_jitter_px: 1.0,
-            isotropic_start: false,
         };
         let usual = JitterConfig {
             shift_px: 0.5,

@@ -92,6 +92,9 @@ pub struct ExchangeConfig {
     pub margin: f32,
     /// The same for a moved copy of the keypoint that it replaces.
     pub moved_margin: f32,
+    /// Instead of being exchanged for it, moved copies pull their keypoint towards them: it moves to the mean of itself and
+    /// its copies, weighted by `exp(gain / temperature)`. 0 exchanges them.
+    pub moved_temperature: f32,
 }
 
 /// What keeps objects in the middle of their boxes: a classifier reads some of them off-centre just as well.
@@ -102,9 +105,6 @@ pub struct CentringConfig {
     pub jitter_px: f32,
     /// And when the detector settles; linear between.
     pub final_jitter_px: f32,
-    /// Whether the detector's random weights know no direction. Others put every box a little to the same side, and a task
-    /// network that has only seen such boxes likes them.
-    pub isotropic_start: bool,
 }
 
 /// The end of the search. The detector takes its averaged weights and rests; nothing is explored any more, and the task
@@ -167,6 +167,7 @@ impl Default for ExchangeConfig {
             min_distance_px: 8.0,
             margin: 0.02,
             moved_margin: 0.0,
+            moved_temperature: 0.0,
         }
     }
 }
@@ -176,7 +177,6 @@ impl Default for CentringConfig {
         Self {
             jitter_px: 0.0,
             final_jitter_px: 1.3,
-            isotropic_start: false,
         }
     }
 }
@@ -212,6 +212,10 @@ impl ExplorationConfig {
             ),
             weight("exploration.exchanges.margin", exchanges.margin),
             weight("exploration.exchanges.moved_margin", exchanges.moved_margin),
+            weight(
+                "exploration.exchanges.moved_temperature",
+                exchanges.moved_temperature,
+            ),
             px("exploration.centring.jitter_px", centring.jitter_px),
             px(
                 "exploration.centring.final_jitter_px",

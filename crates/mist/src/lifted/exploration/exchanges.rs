@@ -29,7 +29,8 @@ impl ExchangeConfig {
         let mut best = None;
         let mut most = 0.0;
         for place in 0..pool.places.len() {
-            if chosen.contains(&place) {
+            let only_pulls = self.recentres() && pool.copy_of[place].is_some();
+            if only_pulls || chosen.contains(&place) {
                 continue;
             }
             for slot in self.free_slots(pool, chosen, place) {

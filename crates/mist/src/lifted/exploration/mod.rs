@@ -10,9 +10,9 @@ mod centring;
 mod config;
 mod evidence;
 mod exchanges;
-mod isotropic;
 mod moment;
 mod pool;
+mod recentring;
 mod search;
 mod votes;
 

@@ -73,7 +73,11 @@ impl ExplorationConfig {
         let found = pools.iter().zip(votes).map(|(pool, mut votes)| {
             let mut chosen: Vec<usize> = (0..instances).collect();
             exchanges += self.exchanges.exchange(pool, &mut chosen, votes.as_mut());
-            chosen.iter().map(|&chosen| pool.places[chosen]).collect()
+            let place = |&chosen: &usize| match self.exchanges.recentres() {
+                true => self.exchanges.recentred(pool, chosen, votes.as_ref()),
+                false => pool.places[chosen],
+            };
+            chosen.iter().map(place).collect()
         });
         Ok((found.collect(), exchanges))
     }
