@@ -27,6 +27,7 @@ mod image;
 mod kind;
 mod layout;
 mod mnist;
+mod photographs;
 mod random;
 mod scene;
 mod set;
@@ -37,7 +38,9 @@ mod surroundings;
 pub use self::image::{
     DecodeLimits, Image, ImageSize, encode_png, has_image_extension, read_image, write_png,
 };
-pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, ShuffledCounts, load_range};
+pub use dataset::{
+    Catalog, Dataset, InMemoryDataset, Item, Known, ShuffledCounts, load_range, load_views,
+};
 pub use error::{
     Attempt, Cancelled, Error, FetchError, InputError, RequestError, Result, SystemError,
 };
@@ -49,8 +52,10 @@ pub use gabor::GaborNoise;
 pub use generate::{Generated, IfExists, generate};
 pub use kind::{SceneKind, UnknownKind};
 pub use mnist::{
-    Clients, Digit, Digits, Fetched, default_destination, fetch_mnist, fetch_mnist_with, locate,
+    Clients, Digit, Digits, Fetched, cache_root, default_destination, fetch_mnist,
+    fetch_mnist_with, locate,
 };
+pub use photographs::{PhotoDataset, VOC_CLASSES, VOC_CROPS, locate_data, locate_file};
 pub use scene::{Instance, Scene};
 pub use set::{InstanceCount, SceneSet, render_range};
 pub use split::Split;

@@ -43,6 +43,7 @@ fn batch(step: u64) -> Batch {
     }
     let data = TensorData::new(pixels, [IMAGES, 1, SIDE, SIDE]);
     Batch {
+        features: None,
         images: Tensor::from_data(data, &Device::flex().autodiff()),
         class_counts: Some(counts),
         truths: None,
@@ -110,6 +111,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
             context_px: 0.0,
         },
         task,
+        backbone: None,
     }
 }
 
@@ -137,6 +139,7 @@ fn start(lifted: LiftedConfig, task: TaskNetwork) -> Result<LiftedLearner, mist:
         .into_iter()
         .collect();
     lifted.start(Setup {
+        features: None,
         model: &model(task),
         optimisers: &optimisers,
         seed: 1,

@@ -65,6 +65,7 @@ fn images(count: usize, device: &Device) -> Tensor<4> {
 
 fn batch(count: usize) -> Batch {
     Batch {
+        features: None,
         images: images(count, &Device::flex().autodiff()),
         class_counts: Some(vec![vec![1, 1]; count]),
         truths: Some(truths(count)),
@@ -97,6 +98,7 @@ fn config(order: StageOrder) -> LiftedConfig {
         heatmap: HeatmapConfig {
             loss: HeatmapLoss::Sum,
             window_px: 1,
+            ..HeatmapConfig::default()
         },
     }
 }
@@ -144,6 +146,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
             context_px: 0.0,
         },
         task,
+        backbone: None,
     }
 }
 
@@ -175,6 +178,7 @@ fn with_setup<T>(task: TaskNetwork, start: impl FnOnce(Setup<'_>) -> T) -> T {
         .into_iter()
         .collect();
     start(Setup {
+        features: None,
         model: &model(task),
         optimisers: &optimisers,
         seed: 1,

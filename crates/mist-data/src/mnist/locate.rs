@@ -24,7 +24,7 @@ fn roots(named: Option<OsString>, cache: Option<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// The cache directory of this program, such as `~/.cache/mist`, if the user has a home.
-pub(super) fn cache_root() -> Option<PathBuf> {
+pub fn cache_root() -> Option<PathBuf> {
     dirs::cache_dir().map(|cache| cache.join("mist"))
 }
 

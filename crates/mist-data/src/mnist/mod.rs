@@ -10,7 +10,7 @@ mod locate;
 pub use clients::Clients;
 pub use digits::{Digit, Digits};
 pub use fetch::{Fetched, default_destination, fetch_mnist, fetch_mnist_with};
-pub use locate::locate;
+pub use locate::{cache_root, locate};
 
 /// Side of a digit's frame.
 pub(crate) const FRAME_PX: usize = 28;

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod toy;
 
-use mist::baselines::SupervisedConfig;
+use mist::baselines::{CamConfig, SupervisedConfig, Xie20Config};
 use mist::lifted::LiftedConfig;
 use mist::training::Method;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,10 @@ methods! {
     "lifted" => Lifted(LiftedConfig),
     /// True centres and the class of each patch: the upper bound.
     "supervised" => Supervised(SupervisedConfig),
+    /// Differentiable top-k: masks over all places.
+    "xie20" => Xie20(Xie20Config),
+    /// Class activation maps.
+    "cam" => Cam(CamConfig),
     /// A method that only tests know.
     #[cfg(test)]
     "toy" => Toy(toy::ToyConfig),

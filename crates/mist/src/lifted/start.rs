@@ -7,6 +7,7 @@ use crate::Error;
 use crate::extract::without_scores;
 use crate::geometry::Keypoint;
 use crate::keypoints;
+use crate::sample::Source;
 use crate::training::{Progress, TrainedModel};
 
 impl LiftedConfig {
@@ -19,30 +20,30 @@ impl LiftedConfig {
     pub(super) fn start_keypoints(
         &self,
         trained: &TrainedModel,
-        images: &Tensor<4>,
+        source: &Source,
         heatmaps: Tensor<4>,
         task: &impl Task,
         moment: Moment,
     ) -> Result<Vec<Vec<Keypoint>>, Error> {
         let config = trained.model.config();
         let proposals = || {
-            let images = images.clone().inner();
+            let images = source.maps.clone().inner();
             self.proposals.kind.keypoints(images, config)
         };
         if self.starts_from_proposals(moment.progress) {
             return proposals();
         }
-        let levels = trained.model.heatmap.levels();
+        let heatmap = &trained.model.heatmap;
         let extractor = self.exploration.pool.extractor(config.extractor, moment);
-        let own = without_scores(extractor.extract(heatmaps, levels)?);
+        let own = without_scores(heatmap.extract(&extractor, heatmaps)?);
         if !self.proposals.compete {
             return Ok(own);
         }
         let proposals = proposals()?;
         let frozen = trained.model.task.frozen();
         let losses = |keypoints: &[Vec<Keypoint>]| -> Result<Vec<f32>, Error> {
-            let points = keypoints::to_tensor(keypoints, &images.device())?;
-            let losses = self.task_losses(trained, &frozen, images, points, task)?;
+            let points = keypoints::to_tensor(keypoints, &source.maps.device())?;
+            let losses = self.task_losses(trained, &frozen, source, points, task)?;
             Ok(losses.inner().try_into_vec_as::<f32>()?)
         };
         let losses = losses(&own)?.into_iter().zip(losses(&proposals)?);
