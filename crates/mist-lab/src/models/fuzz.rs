@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use mist::device::Compute;
+use mist::finder::Finder;
 use mist::model::Model;
 use mist_data::Foreground;
 use proptest::prelude::*;

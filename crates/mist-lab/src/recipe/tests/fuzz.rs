@@ -43,9 +43,9 @@ fn value() -> impl Strategy<Value = String> {
 
 fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
-        Just(Change::Remove),
-        Just(Change::Double),
-        "\\PC{0,40}|\\[[a-z.]{0,20}\\]".prop_map(Change::Replace),
+        1 => Just(Change::Remove),
+        1 => Just(Change::Double),
+        1 => "\\PC{0,40}|\\[[a-z.]{0,20}\\]".prop_map(Change::Replace),
         4 => value().prop_map(Change::Value),
     ]
 }
