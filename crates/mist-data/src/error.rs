@@ -139,8 +139,10 @@ pub struct Attempt {
 
 /// Every client failed.
 #[derive(Debug, thiserror::Error)]
-#[error("MNIST could not be fetched:{}", list_attempts(.attempts))]
+#[error("{data} could not be fetched:{}", list_attempts(.attempts))]
 pub struct FetchError {
+    /// What was to be fetched.
+    pub data: &'static str,
     /// What was tried, in order.
     pub attempts: Vec<Attempt>,
 }

@@ -9,8 +9,8 @@ use mist::finder::Finder;
 use mist::geometry::{PixelBox, Truth};
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{
-    ExplorationConfig, HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LiftedConfig,
-    LiftedLearner, ProposalConfig, StageOrder,
+    ExplorationConfig, HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LabelLoss,
+    LiftedConfig, LiftedLearner, ProposalConfig, StageOrder,
 };
 use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
@@ -75,6 +75,7 @@ fn batch(count: usize) -> Batch {
 fn config(order: StageOrder) -> LiftedConfig {
     LiftedConfig {
         order,
+        label_loss: LabelLoss::default(),
         mean_distance: MeanDistance::Squared,
         task_loss_factor: 1.0,
         proposals: ProposalConfig {

@@ -2,6 +2,8 @@
 
 mod calibrated;
 mod checksum;
+#[cfg(test)]
+mod fuzz;
 
 pub use calibrated::calibrate;
 
