@@ -24,7 +24,7 @@ use crate::settings::Bounds;
 
 /// Limits of the settings.
 const MAX_INSTANCES: usize = 1 << 20;
-pub(crate) const MAX_WINDOW_PX: usize = 9_999;
+const MAX_WINDOW_PX: usize = 9_999;
 
 /// A keypoint and the heatmap's value there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

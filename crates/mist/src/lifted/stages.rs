@@ -87,7 +87,7 @@ impl LiftedConfig {
         };
         let heatmaps = heatmap.forward(images.clone(), InputStatistics::Batch)?;
         let plain = heatmaps.clone().detach().inner();
-        let start = self.start_keypoints(trained, &source, plain.clone(), task, moment)?;
+        let start = self.start_keypoints(trained, &source, plain.clone(), task, progress)?;
         let anchors = keypoints::to_tensor(&start, &images.device())?;
         let task_stage = |trained: &mut TrainedModel, points: Tensor<3>| {
             let geometry = trained.model.config().geometry;

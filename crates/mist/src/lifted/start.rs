@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::{LiftedConfig, Moment, Task};
+use super::{LiftedConfig, Task};
 use crate::Error;
 use crate::extract::without_scores;
 use crate::geometry::Keypoint;
@@ -23,19 +23,18 @@ impl LiftedConfig {
         source: &Source,
         heatmaps: Tensor<4>,
         task: &impl Task,
-        moment: Moment,
+        progress: Progress,
     ) -> Result<Vec<Vec<Keypoint>>, Error> {
         let config = trained.model.config();
         let proposals = || {
             let images = source.maps.clone().inner();
             self.proposals.kind.keypoints(images, config)
         };
-        if self.starts_from_proposals(moment.progress) {
+        if self.starts_from_proposals(progress) {
             return proposals();
         }
         let heatmap = &trained.model.heatmap;
-        let extractor = self.exploration.pool.extractor(config.extractor, moment);
-        let own = without_scores(heatmap.extract(&extractor, heatmaps)?);
+        let own = without_scores(heatmap.extract(&config.extractor, heatmaps)?);
         if !self.proposals.compete {
             return Ok(own);
         }

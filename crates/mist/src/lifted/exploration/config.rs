@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::extract::MAX_WINDOW_PX;
 use crate::settings::{Bounds, LENGTH_PX, WEIGHT, within};
 
 /// Limits of the settings.
@@ -65,9 +64,6 @@ pub struct TakeOffConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolConfig {
-    /// Window, odd, whose local maxima are an image's own places until the detector settles; 0 takes them as the model's
-    /// extractor does. A wide one keeps places between objects, once they are there, from moving into them.
-    pub nms_window_px: usize,
     /// Times K places drawn at random from the heatmap.
     pub drawn_sets: usize,
     /// Share of the draws that is uniform over the image.
@@ -92,9 +88,6 @@ pub struct ExchangeConfig {
     pub margin: f32,
     /// The same for a moved copy of the keypoint that it replaces.
     pub moved_margin: f32,
-    /// Instead of being exchanged for it, moved copies pull their keypoint towards them: it moves to the mean of itself and
-    /// its copies, weighted by `exp(gain / temperature)`. 0 exchanges them.
-    pub moved_temperature: f32,
 }
 
 /// What keeps objects in the middle of their boxes: a classifier reads some of them off-centre just as well.
@@ -150,7 +143,6 @@ impl Default for TakeOffConfig {
 impl Default for PoolConfig {
     fn default() -> Self {
         Self {
-            nms_window_px: 0,
             drawn_sets: 0,
             uniform_frac: 0.1,
             moved_sets: 0,
@@ -167,7 +159,6 @@ impl Default for ExchangeConfig {
             min_distance_px: 8.0,
             margin: 0.02,
             moved_margin: 0.0,
-            moved_temperature: 0.0,
         }
     }
 }
@@ -212,10 +203,6 @@ impl ExplorationConfig {
             ),
             weight("exploration.exchanges.margin", exchanges.margin),
             weight("exploration.exchanges.moved_margin", exchanges.moved_margin),
-            weight(
-                "exploration.exchanges.moved_temperature",
-                exchanges.moved_temperature,
-            ),
             px("exploration.centring.jitter_px", centring.jitter_px),
             px(
                 "exploration.centring.final_jitter_px",
@@ -225,10 +212,6 @@ impl ExplorationConfig {
         let steps = |name, least| Bounds::new(name, least, MAX_LOSSES);
         steps("exploration.release.plateau_steps", 0).check(release.plateau_steps)?;
         steps("exploration.release.recent_steps", 1).check(release.recent_steps)?;
-        if pool.nms_window_px > 0 {
-            const NAME: &str = "exploration.pool.nms_window_px";
-            Bounds::new(NAME, 1, MAX_WINDOW_PX).check_odd(pool.nms_window_px)?;
-        }
         let sets = |name| Bounds::new(name, 0, MAX_SETS);
         sets("exploration.pool.drawn_sets").check(pool.drawn_sets)?;
         sets("exploration.pool.moved_sets").check(pool.moved_sets)?;
@@ -258,6 +241,5 @@ mod tests {
         assert!(message.contains("from 0 to"), "{message}");
         error(|config| config.release.recent_steps = 0);
         error(|config| config.pool.moved_sets = usize::MAX);
-        error(|config| config.pool.nms_window_px = 4);
     }
 }

@@ -29,8 +29,7 @@ impl ExchangeConfig {
         let mut best = None;
         let mut most = 0.0;
         for place in 0..pool.places.len() {
-            let only_pulls = self.recentres() && pool.copy_of[place].is_some();
-            if only_pulls || chosen.contains(&place) {
+            if chosen.contains(&place) {
                 continue;
             }
             for slot in self.free_slots(pool, chosen, place) {

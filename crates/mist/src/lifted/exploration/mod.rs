@@ -12,7 +12,6 @@ mod evidence;
 mod exchanges;
 mod moment;
 mod pool;
-mod recentring;
 mod search;
 mod votes;
 

@@ -2,8 +2,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::{Moment, PoolConfig};
-use crate::extract::{Extractor, Suppression};
+use super::PoolConfig;
 use crate::geometry::Keypoint;
 use crate::heatmap::ScaleLevels;
 
@@ -45,18 +44,6 @@ impl Pool {
 }
 
 impl PoolConfig {
-    /// E_K of a step: the model's once the detector has settled.
-    pub(in crate::lifted) fn extractor(&self, model: Extractor, moment: Moment) -> Extractor {
-        if self.nms_window_px == 0 || moment.is_settled() {
-            return model;
-        }
-        Extractor {
-            nms_window_px: self.nms_window_px,
-            suppression: Suppression::LocalMaxima,
-            ..model
-        }
-    }
-
     /// The pool of an image: K own places, `drawn_sets` times K draws and `moved_sets` times K copies moved by a Gaussian
     /// of `moved_px`.
     pub(super) fn candidates(

@@ -40,13 +40,12 @@ impl ExplorationConfig {
         let [_, scales, height_px, width_px] = search.heatmaps.dims();
         let values = search.heatmaps.clone().try_into_vec_as::<f32>()?;
         let config = search.trained.model.config();
-        let extractor = self.pool.extractor(config.extractor, moment);
         let heatmap = |maps| ImageHeatmap {
             maps,
             levels: search.trained.model.heatmap.levels(),
             height_px,
             width_px,
-            radius_px: extractor.nms_window_px / 2,
+            radius_px: config.extractor.nms_window_px / 2,
         };
         let mut random = search.moment.random();
         let moved_px = search
@@ -73,11 +72,7 @@ impl ExplorationConfig {
         let found = pools.iter().zip(votes).map(|(pool, mut votes)| {
             let mut chosen: Vec<usize> = (0..instances).collect();
             exchanges += self.exchanges.exchange(pool, &mut chosen, votes.as_mut());
-            let place = |&chosen: &usize| match self.exchanges.recentres() {
-                true => self.exchanges.recentred(pool, chosen, votes.as_ref()),
-                false => pool.places[chosen],
-            };
-            chosen.iter().map(place).collect()
+            chosen.iter().map(|&chosen| pool.places[chosen]).collect()
         });
         Ok((found.collect(), exchanges))
     }
