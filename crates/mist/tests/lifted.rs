@@ -101,6 +101,7 @@ fn config(order: StageOrder) -> LiftedConfig {
             window_px: 1,
             ..HeatmapConfig::default()
         },
+        ..LiftedConfig::default()
     }
 }
 
