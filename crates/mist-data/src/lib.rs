@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod annotations;
 mod bridson;
 mod coco;
 mod dataset;
@@ -37,6 +38,7 @@ mod surroundings;
 pub use self::image::{
     DecodeLimits, Image, ImageSize, encode_png, has_image_extension, read_image, write_png,
 };
+pub use annotations::Annotations;
 pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, ShuffledCounts, load_range};
 pub use error::{
     Attempt, Cancelled, Error, FetchError, InputError, RequestError, Result, SystemError,

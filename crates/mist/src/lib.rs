@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 pub mod baselines;
+pub mod centres;
 pub mod device;
 mod error;
 pub mod extract;

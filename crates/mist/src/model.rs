@@ -92,6 +92,9 @@ pub struct ModelConfig {
     pub geometry: PatchGeometry,
     /// T.
     pub task: TaskNetwork,
+    /// From this score on what is found is an object, for models that find out how many there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_score: Option<f32>,
 }
 
 impl ModelConfig {
@@ -106,6 +109,7 @@ impl ModelConfig {
             extractor: Extractor::default(),
             geometry: PatchGeometry::default(),
             task,
+            least_score: None,
         }
     }
 
@@ -122,6 +126,7 @@ impl ModelConfig {
                 encoder: EncoderConfig::official(),
                 classes: 10,
             },
+            least_score: None,
         }
     }
 
@@ -130,7 +135,10 @@ impl ModelConfig {
     /// # Errors
     /// When one of the parts is impossible.
     pub fn check(&self) -> Result<(), Error> {
-        within([("background", self.background, -1e6..=1e6)])?;
+        within([
+            ("background", self.background, -1e6..=1e6),
+            ("least_score", self.least_score.unwrap_or(0.0), 0.0..=1.0),
+        ])?;
         self.detector.network()?;
         self.task.network()?;
         self.softmax.check()?;
@@ -175,7 +183,7 @@ impl Model {
         detector: NetworkModule,
         task: NetworkModule,
     ) -> Result<Self, Error> {
-        let heatmap = HeatmapNetwork::new(detector, config.scales.clone(), config.softmax)?;
+        let heatmap = HeatmapNetwork::new(detector, config.scales.clone(), config.softmax);
         Ok(Self {
             heatmap,
             task,

@@ -94,6 +94,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
             in_channels: 1,
             channels: 8,
             blocks: 2,
+            levels: 0,
             style: BlockStyle::Paper,
         },
         softmax: LocalSoftmax {
@@ -107,6 +108,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
             context_px: 0.0,
         },
         task,
+        least_score: None,
     }
 }
 

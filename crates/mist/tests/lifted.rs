@@ -128,6 +128,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
             in_channels: 1,
             channels: 8,
             blocks: 2,
+            levels: 0,
             style: BlockStyle::Paper,
         },
         softmax: LocalSoftmax {
@@ -144,6 +145,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
             context_px: 0.0,
         },
         task,
+        least_score: None,
     }
 }
 

@@ -41,6 +41,7 @@ pub fn run(command: &Demo, console: &mut Console) -> Result<()> {
             dataset: None,
             split: Split::Test,
             count: command.count,
+            annotated: None,
             proposals: None,
             device: options.device.clone(),
             data: None,

@@ -136,6 +136,8 @@ impl Program {
 
 struct Builder {
     program: Program,
+    /// Maps of open branches.
+    kept: Vec<ValueId>,
     tiles: Option<TileUnit>,
 }
 
@@ -150,7 +152,11 @@ impl Builder {
             last_use: Vec::new(),
             deferred: Vec::new(),
         };
-        Self { program, tiles }
+        Self {
+            program,
+            kept: Vec::new(),
+            tiles,
+        }
     }
 
     fn current(&self) -> ValueId {
@@ -196,6 +202,16 @@ impl Builder {
             }
             Layer::Residual(block) => self.residual(block, offset),
             Layer::Relu => drop(self.push(src, out, Action::Relu)),
+            Layer::Branch => self.kept.push(src),
+            Layer::Join => {
+                let Some(value) = self.kept.pop() else {
+                    return Err(NetworkError::Unpaired {
+                        layer: self.program.steps.len(),
+                    });
+                };
+                let skip = Skip { value, frame: 0 };
+                self.push(src, out, Action::AddRelu { skip });
+            }
             Layer::MaxPool2 => drop(self.push(src, out, Action::MaxPool)),
             Layer::GlobalAveragePool => drop(self.push(src, out, Action::Mean)),
             Layer::Sigmoid => drop(self.push(src, out, Action::Sigmoid)),

@@ -168,6 +168,8 @@ impl Layer {
             Self::ReflectPad { .. }
             | Self::Relu
             | Self::MaxPool2
+            | Self::Branch
+            | Self::Join
             | Self::GlobalAveragePool
             | Self::Sigmoid
             | Self::Softmax => Vec::new(),

@@ -22,28 +22,13 @@ pub struct HeatmapNetwork {
 }
 
 impl HeatmapNetwork {
-    /// A heatmap network around a detector with one output channel.
-    ///
-    /// # Errors
-    /// When the detector has several output channels.
-    pub fn new(
-        detector: NetworkModule,
-        levels: ScaleLevels,
-        softmax: LocalSoftmax,
-    ) -> Result<Self, Error> {
-        let channels = detector.network().out_channels();
-        if channels != 1 {
-            return Err(Error::Mismatch {
-                what: "output channels of the detector",
-                expected: vec![1],
-                actual: vec![channels],
-            });
-        }
-        Ok(Self {
+    /// A heatmap network around a detector.
+    pub fn new(detector: NetworkModule, levels: ScaleLevels, softmax: LocalSoftmax) -> Self {
+        Self {
             detector,
             levels,
             softmax,
-        })
+        }
     }
 
     /// The same with a detector whose gradients are not wanted.
@@ -66,12 +51,20 @@ impl HeatmapNetwork {
     /// - output: `[batch, scales, height, width]`, not negative
     ///
     /// # Errors
-    /// When the image is too small for the detector.
+    /// When the detector has several output channels, or the image is too small for it.
     pub fn forward(
         &self,
         images: Tensor<4>,
         statistics: InputStatistics,
     ) -> Result<Tensor<4>, Error> {
+        let channels = self.detector.network().out_channels();
+        if channels != 1 {
+            return Err(Error::Mismatch {
+                what: "output channels of the detector",
+                expected: vec![1],
+                actual: vec![channels],
+            });
+        }
         let [_, _, height, width] = images.dims();
         let scores = self
             .levels
