@@ -256,6 +256,16 @@ pub struct Eval {
     /// How many scenes.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: u64,
+    /// Evaluate on images with boxes that people have drawn: a CSV table (file,class,xmin,ymin,xmax,ymax) or a folder of VOC
+    /// XML files. What has its centre in a true box is right.
+    #[arg(long, value_hint = ValueHint::AnyPath)]
+    pub boxes: Option<PathBuf>,
+    /// Files, folders or patterns of these images, instead of those that the run has held out.
+    #[arg(long, requires = "boxes", num_args = 1.., value_hint = ValueHint::AnyPath)]
+    pub images: Vec<PathBuf>,
+    /// How many objects are looked for in each of them, or auto; by default as `mist detect` does.
+    #[arg(long, requires = "boxes")]
+    pub instances: Option<mist_lab::detections::Instances>,
     /// Take the newest weights of a run, not the best on its held-out images.
     #[arg(long)]
     pub last: bool,

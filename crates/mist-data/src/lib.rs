@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod annotations;
 mod bridson;
 mod clients;
 mod coco;
@@ -41,6 +42,7 @@ mod surroundings;
 pub use self::image::{
     DecodeLimits, Image, ImageSize, encode_png, has_image_extension, read_image, write_png,
 };
+pub use annotations::Annotations;
 pub use clients::Clients;
 pub use dataset::{
     Catalog, Dataset, InMemoryDataset, Item, Known, ShuffledCounts, load_range, load_views,

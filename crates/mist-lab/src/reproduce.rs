@@ -212,6 +212,7 @@ fn run_experiment(
             dataset: None,
             split: Split::Test,
             count: options.count,
+            annotated: None,
             proposals,
             device: options.device.clone(),
             data: options.data.clone(),

@@ -20,6 +20,11 @@ pub trait Finder: fmt::Debug {
     /// Number of classes that it tells apart; `None` where its labels mean nothing.
     fn classes(&self) -> Option<usize>;
 
+    /// From this score on what it finds is an object, for models that find out how many there are.
+    fn least_score(&self) -> Option<f32> {
+        None
+    }
+
     /// At most `k[i]` objects of image `i`, highest score first.
     ///
     /// # Shapes

@@ -37,6 +37,7 @@
 
 pub mod backbone;
 pub mod baselines;
+pub mod centres;
 pub mod device;
 mod error;
 pub mod extract;

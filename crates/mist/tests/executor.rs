@@ -256,8 +256,15 @@ fn the_detectors() {
         in_channels: 1,
         channels: 12,
         blocks: 2,
+        levels: 0,
         style: BlockStyle::Paper,
     };
+    let levels = DetectorConfig {
+        blocks: 1,
+        levels: 2,
+        ..small
+    };
+    compare_deep("levels", &levels.network().unwrap(), [3, 1, 12, 20]);
     compare_deep("small", &small.network().unwrap(), [5, 1, 13, 7]);
 }
 

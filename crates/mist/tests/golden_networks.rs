@@ -224,12 +224,13 @@ fn multi_scale_heatmap() {
             in_channels: 1,
             channels: 4,
             blocks: 1,
+            levels: 0,
             style: BlockStyle::Paper,
         };
         let detector = module(&golden, config.network().unwrap(), &device);
         let s = std::f32::consts::SQRT_2;
         let levels = ScaleLevels::new(vec![1.0 / s, 1.0, s]).unwrap();
-        let heatmap = HeatmapNetwork::new(detector, levels, LocalSoftmax::paper()).unwrap();
+        let heatmap = HeatmapNetwork::new(detector, levels, LocalSoftmax::paper());
         let images = golden.leaf::<4>("images", &device);
         let output = heatmap
             .forward(images.clone(), InputStatistics::Batch)

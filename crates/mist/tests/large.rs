@@ -28,6 +28,7 @@ fn model(style: BlockStyle, levels: ScaleLevels, extractor: Extractor) -> Model 
             in_channels: 1,
             channels: 8,
             blocks: 3,
+            levels: 0,
             style,
         },
         softmax: match style {

@@ -132,6 +132,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
             in_channels: 1,
             channels: 8,
             blocks: 2,
+            levels: 0,
             style: BlockStyle::Paper,
         },
         softmax: LocalSoftmax {
@@ -149,6 +150,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
         },
         task,
         backbone: None,
+        least_score: None,
     }
 }
 

@@ -52,6 +52,7 @@ fn detectors_of_any_size() {
                         in_channels,
                         channels,
                         blocks,
+                        levels: 0,
                         style,
                     };
                     cases += 1;

@@ -94,6 +94,7 @@ fn glyphs(command: &Demo, console: &mut Console) -> Result<()> {
             dataset: None,
             split: Split::Test,
             count: command.count,
+            annotated: None,
             proposals: None,
             device: options.device.clone(),
             data: None,

@@ -2,7 +2,7 @@
 
 use mist::metrics::Evaluation;
 use mist_lab::Result;
-use mist_lab::evaluation::{EvaluateOptions, evaluate};
+use mist_lab::evaluation::{Annotated, EvaluateOptions, evaluate};
 use mist_lab::models::Choice;
 
 use crate::cli::Eval;
@@ -22,6 +22,11 @@ pub fn run(command: &Eval, console: &mut Console) -> Result<()> {
         dataset: command.dataset.clone(),
         split: command.split,
         count: command.count,
+        annotated: command.boxes.as_ref().map(|boxes| Annotated {
+            boxes: boxes.clone(),
+            images: command.images.clone(),
+            instances: command.instances,
+        }),
         proposals: command.proposals.map(Into::into),
         device: command.device.device()?,
         data: command.place.data.clone(),

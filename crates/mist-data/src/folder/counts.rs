@@ -209,7 +209,7 @@ fn columns(header: &[String]) -> Result<[usize; 3], CountsError> {
 }
 
 /// The records of a CSV text with the lines at which they begin; empty lines are left out.
-fn records(text: &str) -> Result<Vec<(usize, Vec<String>)>, CountsError> {
+pub(crate) fn records(text: &str) -> Result<Vec<(usize, Vec<String>)>, CountsError> {
     let mut records = Vec::new();
     let (mut fields, mut field) = (Vec::new(), String::new());
     let (mut line, mut begun) = (1, 1);

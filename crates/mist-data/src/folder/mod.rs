@@ -1,10 +1,12 @@
 //! A folder of the user's own images as a data set.
 
+mod background;
 mod cache;
 mod counts;
 mod dataset;
 mod files;
 mod foreground;
+mod otsu;
 mod survey;
 mod window;
 
@@ -12,6 +14,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use counts::records;
 pub use counts::{Counts, CountsError};
 pub use dataset::FolderDataset;
 pub use files::FolderFiles;

@@ -141,6 +141,8 @@ impl Program {
 
 struct Builder {
     program: Program,
+    /// Maps of open branches.
+    kept: Vec<ValueId>,
     tiles: Option<TileUnit>,
 }
 
@@ -155,7 +157,11 @@ impl Builder {
             last_use: Vec::new(),
             deferred: Vec::new(),
         };
-        Self { program, tiles }
+        Self {
+            program,
+            kept: Vec::new(),
+            tiles,
+        }
     }
 
     fn current(&self) -> ValueId {
@@ -205,6 +211,16 @@ impl Builder {
             Layer::BasicBlock(block) => self.basic_block(block, out, offset),
             Layer::InvertedResidual(block) => self.inverted_residual(block, out, offset),
             Layer::MaxPool3 => drop(self.push(src, out, Action::MaxPool3)),
+            Layer::Branch => self.kept.push(src),
+            Layer::Join => {
+                let Some(value) = self.kept.pop() else {
+                    return Err(NetworkError::Unpaired {
+                        layer: self.program.steps.len(),
+                    });
+                };
+                let skip = Skip { value, frame: 0 };
+                self.push(src, out, Action::Add { skip, relu: true });
+            }
             Layer::MaxPool2 => drop(self.push(src, out, Action::MaxPool)),
             Layer::GlobalAveragePool => drop(self.push(src, out, Action::Mean)),
             Layer::Sigmoid => drop(self.push(src, out, Action::Sigmoid)),

@@ -29,6 +29,12 @@ pub enum NetworkError {
         /// Index of the layer.
         layer: usize,
     },
+    /// A join without a branch, or a branch without a join.
+    #[error("layer {layer} is a branch or a join that has no counterpart")]
+    Unpaired {
+        /// Index of the layer.
+        layer: usize,
+    },
     /// The input's channels differ from the description's.
     #[error("the network reads {expected} channels, the input has {actual}")]
     InputChannels {

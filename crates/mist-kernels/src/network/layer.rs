@@ -78,6 +78,10 @@ pub enum Layer {
         /// Channels of the output.
         out_channels: usize,
     },
+    /// Leaves the map as it is and keeps it for the [`Layer::Join`] that closes this branch; branches nest.
+    Branch,
+    /// Adds the map that the newest open [`Layer::Branch`] kept, which has the same shape, then `max(x, 0)`.
+    Join,
     /// Mean over all pixels, to `[channels, 1, 1]`.
     GlobalAveragePool,
     /// Dense layer on a single pixel, `[channels, 1, 1]` to `[out_features, 1, 1]`.
@@ -213,9 +217,13 @@ impl Layer {
                 let [height_px, width_px] = [height_px, width_px].map(|px| px.div_ceil(2));
                 Some(Shape::new(channels, height_px, width_px))
             }
-            Self::BatchNorm | Self::Norm | Self::Relu | Self::Sigmoid | Self::Softmax => {
-                Some(input)
-            }
+            Self::BatchNorm
+            | Self::Norm
+            | Self::Relu
+            | Self::Branch
+            | Self::Join
+            | Self::Sigmoid
+            | Self::Softmax => Some(input),
         }
     }
 }
@@ -242,6 +250,8 @@ impl fmt::Display for Layer {
             Self::Relu => f.write_str("ReLU"),
             Self::MaxPool2 => f.write_str("max-pool 2x2"),
             Self::UpConv2 { out_channels } => write!(f, "up-conv 2x2 to {out_channels}"),
+            Self::Branch => f.write_str("branch"),
+            Self::Join => f.write_str("join"),
             Self::GlobalAveragePool => f.write_str("global average pool"),
             Self::Dense { out_features } => write!(f, "dense to {out_features}"),
             Self::Sigmoid => f.write_str("sigmoid"),

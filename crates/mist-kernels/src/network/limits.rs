@@ -31,6 +31,7 @@ impl Network {
         }
         NetworkError::at_most("channels of the input", in_channels, Self::MAX_CHANNELS)?;
         let mut reads_raw_input = true;
+        let mut open = Vec::new();
         for (index, layer) in layers.iter().enumerate() {
             if let Some(channels) = layer.out_channels() {
                 if channels == 0 {
@@ -50,9 +51,19 @@ impl Network {
             if *layer == Layer::BatchNorm && !reads_raw_input {
                 return Err(NetworkError::BatchNormInside { layer: index });
             }
+            match layer {
+                Layer::Branch => open.push(index),
+                Layer::Join if open.pop().is_none() => {
+                    return Err(NetworkError::Unpaired { layer: index });
+                }
+                _ => {}
+            }
             reads_raw_input &= matches!(layer, Layer::ReflectPad { .. });
         }
-        Ok(())
+        match open.first() {
+            Some(&layer) => Err(NetworkError::Unpaired { layer }),
+            None => Ok(()),
+        }
     }
 }
 

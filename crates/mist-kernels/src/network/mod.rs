@@ -105,6 +105,7 @@ impl Network {
         input.check_size("the input")?;
         let mut shapes = vec![input];
         let mut shape = input;
+        let mut kept = Vec::new();
         for (index, layer) in self.layers.iter().enumerate() {
             shape = layer
                 .output_shape(shape)
@@ -113,6 +114,17 @@ impl Network {
                     description: layer.to_string(),
                     input: shape,
                 })?;
+            match layer {
+                Layer::Branch => kept.push(shape),
+                Layer::Join if kept.pop() != Some(shape) => {
+                    return Err(NetworkError::InputTooSmall {
+                        layer: index,
+                        description: layer.to_string(),
+                        input: shape,
+                    });
+                }
+                _ => {}
+            }
             shape.check_size(format_args!("the output of layer {index}"))?;
             shapes.push(shape);
         }
@@ -179,6 +191,20 @@ mod tests {
     }
 
     #[test]
+    fn joined_maps_have_one_shape() {
+        let layers = vec![
+            Layer::Branch,
+            Layer::MaxPool2,
+            Layer::UpConv2 { out_channels: 2 },
+            Layer::Join,
+        ];
+        let network = Network::new(2, layers).unwrap();
+        assert!(network.shapes(Shape::new(2, 6, 8)).is_ok());
+        let error = network.shapes(Shape::new(2, 6, 7)).unwrap_err();
+        assert!(error.to_string().contains("join"), "{error}");
+    }
+
+    #[test]
     fn multiplications_are_counted_at_the_output() {
         let network = classifier_like();
         let count = network.multiplications(Shape::new(3, 9, 6)).unwrap();
@@ -212,6 +238,13 @@ mod tests {
             Network::new(1, dead),
             Err(NetworkError::NoChannels { layer: 1 })
         );
+        for (unpaired, layer) in [
+            (vec![Layer::Relu, Layer::Join], 1),
+            (vec![Layer::Branch, Layer::Branch, Layer::Join], 0),
+        ] {
+            let error = Err(NetworkError::Unpaired { layer });
+            assert_eq!(Network::new(1, unpaired), error);
+        }
         let late = vec![Layer::Relu, Layer::BatchNorm];
         assert_eq!(
             Network::new(1, late),

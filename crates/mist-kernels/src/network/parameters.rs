@@ -198,6 +198,8 @@ impl Layer {
             | Self::MaxPool3
             | Self::Relu
             | Self::MaxPool2
+            | Self::Branch
+            | Self::Join
             | Self::GlobalAveragePool
             | Self::Sigmoid
             | Self::Softmax => Vec::new(),

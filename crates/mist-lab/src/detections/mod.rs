@@ -6,6 +6,7 @@
 //! together to what one would have written, byte for byte.
 
 mod batches;
+mod collect;
 mod contrast;
 mod formats;
 mod inputs;
@@ -22,6 +23,7 @@ mod stream;
 use mist::geometry::Detection;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use collect::find_in_files;
 pub use formats::DetectionFormat;
 pub use inputs::{Inputs, list_images, read_list};
 pub use instances::Instances;

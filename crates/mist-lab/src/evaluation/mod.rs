@@ -1,5 +1,6 @@
 //! Models evaluated on images that they have not seen.
 
+mod annotated;
 mod counts;
 mod proposals;
 mod stored;
@@ -14,6 +15,7 @@ use mist::metrics::{
 };
 use mist_data::{Dataset, GaborNoise};
 
+pub use annotated::Annotated;
 pub use proposals::ProposalFinder;
 pub use stored::{EvaluateOptions, PROPOSALS_ALONE, StoredEvaluation, evaluate};
 

@@ -7,14 +7,15 @@ use burn::tensor::Device;
 use mist::finder::Finder;
 use mist::metrics::{Bootstrap, Evaluation};
 use mist::proposals::Proposals;
-use mist_data::{Catalog, Dataset, Split};
+use mist_data::{Catalog, Split};
 
+use super::annotated::{self, Annotated};
 use super::{ProposalFinder, predict_with};
 use crate::backbones;
 use crate::error::{Error, Result};
 use crate::features::FeatureCache;
 use crate::machine;
-use crate::models::{self, Choice, Origin};
+use crate::models::{self, Choice, Loaded, Origin};
 use crate::observer::Observer;
 use crate::results::ResultFile;
 use crate::run::directory::RunDirectory;
@@ -37,6 +38,8 @@ pub struct EvaluateOptions {
     pub split: Split,
     /// How many images.
     pub count: u64,
+    /// Images with boxes that people have drawn, instead of a data set.
+    pub annotated: Option<Annotated>,
     /// Takes keypoints from proposals, not from the heatmap; recorded as `<experiment>-proposals-alone`.
     pub proposals: Option<Proposals>,
     /// Where to compute.
@@ -76,6 +79,9 @@ pub fn evaluate(
             proposals,
         },
     };
+    if let Some(annotated) = &options.annotated {
+        return evaluate_annotated(options, &loaded, annotated, observer);
+    }
     let catalog = Catalog::new(options.data.as_deref());
     let dataset = match &options.dataset {
         Some(name) => catalog.open(name, 0, options.split)?,
@@ -126,14 +132,46 @@ pub fn evaluate(
     let recorded = match (&options.record, &loaded.origin) {
         (None, _) => None,
         (Some(directory), Origin::Run(run)) => {
-            let mut result = result_of(options, run, &evaluation, dataset.as_ref(), observer)?;
+            let count = options.count;
+            let mut result = result_of(options, run, &evaluation, dataset.name(), observer)?;
+            result.command = format!("{} --count {count} --record", result.command);
+            result.test_images = count;
             result.secs_per_image = Some(secs_per_image);
             Some(result.save(directory)?)
         }
-        (Some(_), Origin::Directory) => {
-            let reason = "only runs can be recorded: a model directory has no curve";
-            return Err(Error::Usage(reason.to_owned()));
+        (Some(_), Origin::Directory) => return Err(no_run()),
+    };
+    Ok(StoredEvaluation {
+        evaluation,
+        recorded,
+    })
+}
+
+fn no_run() -> Error {
+    let reason = "only runs can be recorded: a model directory has no curve";
+    Error::Usage(reason.to_owned())
+}
+
+fn evaluate_annotated(
+    options: &EvaluateOptions,
+    loaded: &Loaded,
+    annotated: &Annotated,
+    observer: &mut dyn Observer,
+) -> Result<StoredEvaluation> {
+    let begun = Instant::now();
+    let images = annotated.predict(loaded, &options.device, observer)?;
+    let secs = begun.elapsed().as_secs_f64();
+    let evaluation = annotated::evaluate(&images, &loaded.card.class_names);
+    let recorded = match (&options.record, &loaded.origin) {
+        (None, _) => None,
+        (Some(directory), Origin::Run(run)) => {
+            let mut result = result_of(options, run, &evaluation, annotated.name(), observer)?;
+            result.command = format!("{} --images ... --boxes ... --record", result.command);
+            result.test_images = images.len() as u64;
+            result.secs_per_image = Some(secs / images.len() as f64);
+            Some(result.save(directory)?)
         }
+        (Some(_), Origin::Directory) => return Err(no_run()),
     };
     Ok(StoredEvaluation {
         evaluation,
@@ -145,7 +183,7 @@ fn result_of(
     options: &EvaluateOptions,
     run: &RunDirectory,
     evaluation: &Evaluation,
-    dataset: &dyn Dataset,
+    dataset: String,
     observer: &mut dyn Observer,
 ) -> Result<ResultFile> {
     let recipe = run.recipe()?;
@@ -160,23 +198,31 @@ fn result_of(
     Ok(ResultFile {
         experiment: format!("{}{suffix}", recipe.experiment),
         method: recipe.method.method().name().to_owned(),
-        dataset: dataset.name(),
-        command: format!(
-            "{} && mist eval RUN{flag} --count {} --record",
-            environment.shell_command(),
-            options.count,
-        ),
+        dataset,
+        command: format!("{} && mist eval RUN{flag}", environment.shell_command(),),
         commit: environment.commit,
         seed: recipe.seed,
         machine: environment.machine,
         wall_secs: last.map_or(0.0, |line| line.secs),
         images_seen: last.map_or(0, |line| line.step) * recipe.batch as u64,
-        test_images: options.count,
+        test_images: 0,
         secs_per_image: None,
         peak_memory_mb: machine::peak_memory_mb(),
         metrics: evaluation.metrics.clone(),
         intervals: evaluation.intervals.clone(),
         curve,
-        config: serde_json::to_value(&recipe)?,
+        config: without_places(serde_json::to_value(&recipe)?),
     })
+}
+
+/// A recipe without where its images and tables are on this machine.
+fn without_places(mut config: serde_json::Value) -> serde_json::Value {
+    for place in ["/images/folder", "/images/counts"] {
+        if let Some(serde_json::Value::String(path)) = config.pointer_mut(place) {
+            let name = PathBuf::from(&*path);
+            let name = name.file_name().unwrap_or_default();
+            *path = name.to_string_lossy().into_owned();
+        }
+    }
+    config
 }

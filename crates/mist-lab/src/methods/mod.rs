@@ -7,6 +7,7 @@
 mod toy;
 
 use mist::baselines::{CamConfig, SupervisedConfig, Xie20Config};
+use mist::centres::CentresConfig;
 use mist::lifted::LiftedConfig;
 use mist::training::Method;
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,8 @@ macro_rules! methods {
 methods! {
     /// Algorithm 1 of the paper.
     "lifted" => Lifted(LiftedConfig),
+    /// Discs in what stands out, and a detector that tells sizes: for folders of images.
+    "centres" => Centres(CentresConfig),
     /// True centres and the class of each patch: the upper bound.
     "supervised" => Supervised(SupervisedConfig),
     /// Differentiable top-k: masks over all places.

@@ -81,7 +81,7 @@ pub fn calibrate(
 
 impl Loaded {
     /// Which objects are looked for: as asked, else those above the calibrated score where the number of objects varies,
-    /// else the K that the model was trained for.
+    /// or above the model's own where it has one, else the K that the model was trained for.
     ///
     /// # Errors
     /// When `auto` is asked of a model without a calibration.
@@ -90,7 +90,8 @@ impl Loaded {
             .calibration
             .as_ref()
             .map(|calibration| (calibration.least_score, calibration.varying_counts));
-        match (instances, auto) {
+        let own = self.finder.least_score().map(|score| (score, true));
+        match (instances, auto.or(own)) {
             (Some(Instances::Exactly(instances)), _) => Ok(Selection::Strongest(instances)),
             (Some(Instances::Auto), Some((score, _))) | (None, Some((score, true))) => {
                 Ok(Selection::AtLeast(score))

@@ -16,15 +16,17 @@ const RECONSTRUCT: &str = "folder-reconstruct";
 const CLASSIFY: &str = "folder-classify";
 const RECIPE_OBJECT_PX: f32 = 20.0;
 /// Side of a crop, in sides of an object.
-const CROP_OBJECTS: f32 = 5.0;
+const CROP_OBJECTS: f32 = 7.2;
+/// Objects of so many times the recipe's size are found without resizing images.
+const SEEN_AS_THEY_ARE: std::ops::RangeInclusive<f32> = 0.6..=1.6;
 /// Images with sides up to this, in sides of an object, are learned from whole if all have one size.
 const WHOLE_OBJECTS: f32 = 8.0;
 /// Objects smaller than this have too few pixels; the scales of models end at 64 times 20 px.
 const OBJECT_PX: std::ops::RangeInclusive<f32> = 4.0..=1024.0;
 /// Share of the image that K objects may fill.
 const MAX_FILLED_FRAC: f32 = 1.5;
-/// Crops that an image must hold where there are fewer than [`MIN_FILES`].
-const MIN_CROPS: f32 = 4.0;
+/// Objects that images must hold in all where there are fewer than [`MIN_FILES`].
+const MIN_OBJECTS: usize = 12;
 const MIN_FILES: usize = 4;
 /// Named files in a warning.
 const NAMED: usize = 5;
@@ -112,7 +114,10 @@ impl FolderRequest {
             false => files.instances_in_window(images.instances, images.window_px),
         };
         set.images(&images)?;
-        set.lengths(scale);
+        match images.is_counted() {
+            true => set.lengths(scale),
+            false => set.push("model.scales", format_args!("[{:?}]", seen_scale(scale))),
+        }
         set.push("model.extractor.instances", window_instances);
         if images.is_counted() {
             set.push("model.task.classifier.classes", images.classes.len());
@@ -178,12 +183,9 @@ impl FolderRequest {
         };
         let window_px = window(files, object_px);
         if files.len() < MIN_FILES {
-            let area = |size: mist_data::ImageSize| size.width_px * size.height_px;
-            let pixels: usize = (0..files.len()).map(|index| area(files.size(index))).sum();
-            let crops = pixels as f32 / (window_px[0] * window_px[1]) as f32;
-            if crops < MIN_CROPS {
+            if files.len() * instances < MIN_OBJECTS {
                 return Err(Error::Usage(format!(
-                    "{} images of this size are too few to learn from: give at least {MIN_FILES}, or larger ones",
+                    "{} images of {instances} objects are too few to learn from: give at least {MIN_FILES} images, or some                      that show {MIN_OBJECTS} objects",
                     files.len()
                 )));
             }
@@ -278,6 +280,14 @@ impl FolderRequest {
     }
 }
 
+/// By how much images are shrunk for a detector that tells sizes: not at all where it tells them anyway.
+fn seen_scale(scale: f32) -> f32 {
+    match SEEN_AS_THEY_ARE.contains(&scale) {
+        true => 1.0,
+        false => scale,
+    }
+}
+
 /// Width and height of what a training step sees of an image.
 fn window(files: &FolderFiles, object_px: f32) -> [usize; 2] {
     let sizes: Vec<_> = (0..files.len()).map(|index| files.size(index)).collect();
@@ -290,7 +300,8 @@ fn window(files: &FolderFiles, object_px: f32) -> [usize; 2] {
     {
         return [size.width_px, size.height_px];
     }
-    let crop_px = (object_px * CROP_OBJECTS).round() as usize;
+    let seen_px = RECIPE_OBJECT_PX * seen_scale(object_px / RECIPE_OBJECT_PX);
+    let crop_px = (seen_px * CROP_OBJECTS).round() as usize;
     let widest = sizes.iter().map(|size| size.width_px).max();
     let highest = sizes.iter().map(|size| size.height_px).max();
     [widest, highest].map(|most| most.map_or(crop_px, |most| most.min(crop_px)))

@@ -44,7 +44,11 @@ fn needed_mb(recipe: &Recipe, size: ImageSize) -> Result<f64> {
     };
     let mut detector = 0.0;
     for scale in model.scales.values() {
-        let scaled = |side_px: usize| (side_px as f32 / scale).round().max(1.0) as usize;
+        let multiple_px = model.detector.side_multiple_px();
+        let scaled = |side_px: usize| {
+            let seen_px = (side_px as f32 / scale).round().max(1.0) as usize;
+            seen_px.next_multiple_of(multiple_px)
+        };
         let (height_px, width_px) = (scaled(size.height_px), scaled(size.width_px));
         detector += values(&model.detector.network()?, height_px, width_px)?;
     }

@@ -34,13 +34,21 @@ impl MultiScale {
     /// - output: `[batch, scales, height, width]`, not negative
     ///
     /// # Errors
-    /// When the image is too small for the detector.
+    /// When the detector has several output channels, or the image is too small for it.
     pub(super) fn forward(
         &self,
         detector: &NetworkModule,
         images: Tensor<4>,
         statistics: InputStatistics,
     ) -> Result<Tensor<4>, Error> {
+        let channels = detector.network().out_channels();
+        if channels != 1 {
+            return Err(Error::Mismatch {
+                what: "output channels of the detector",
+                expected: vec![1],
+                actual: vec![channels],
+            });
+        }
         let [_, _, height, width] = images.dims();
         let scores = self
             .levels

@@ -60,33 +60,22 @@ pub struct HeatmapLosses {
 }
 
 impl HeatmapNetwork {
-    /// A multi-scale heatmap network around a detector with one output channel.
-    ///
-    /// # Errors
-    /// When the detector has several output channels.
-    pub fn new(
-        detector: NetworkModule,
-        levels: ScaleLevels,
-        softmax: LocalSoftmax,
-    ) -> Result<Self, Error> {
+    /// A multi-scale heatmap network around a detector.
+    pub fn new(detector: NetworkModule, levels: ScaleLevels, softmax: LocalSoftmax) -> Self {
         let kind = HeatmapKind::MultiScale(MultiScale::new(levels, softmax));
-        Self::of_kind(detector, kind)
+        Self { detector, kind }
     }
 
     /// A heatmap network of either kind.
     ///
     /// # Errors
-    /// When the detector has not as many output channels as the kind needs.
+    /// When the detector of a coarse heatmap has not three output channels; a multi-scale one is checked when it runs.
     pub fn of_kind(detector: NetworkModule, kind: HeatmapKind) -> Result<Self, Error> {
-        let expected = match kind {
-            HeatmapKind::MultiScale(_) => 1,
-            HeatmapKind::Coarse(_) => 3,
-        };
         let channels = detector.network().out_channels();
-        if channels != expected {
+        if matches!(kind, HeatmapKind::Coarse(_)) && channels != 3 {
             return Err(Error::Mismatch {
                 what: "output channels of the detector",
-                expected: vec![expected],
+                expected: vec![3],
                 actual: vec![channels],
             });
         }

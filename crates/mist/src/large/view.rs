@@ -83,7 +83,7 @@ impl ImageView<'_> {
     }
 
     /// Appends a part of the image resized to `size` (rows, columns), less the background.
-    pub(super) fn append_resized(
+    pub(crate) fn append_resized(
         &self,
         to: &mut Vec<f32>,
         size: [usize; 2],

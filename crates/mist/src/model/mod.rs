@@ -106,6 +106,9 @@ pub struct ModelConfig {
     /// count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backbone: Option<BackboneConfig>,
+    /// From this score on what is found is an object, for models that find out how many there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_score: Option<f32>,
 }
 
 impl ModelConfig {
@@ -121,6 +124,7 @@ impl ModelConfig {
             geometry: PatchGeometry::default(),
             task,
             backbone: None,
+            least_score: None,
         }
     }
 
@@ -138,6 +142,7 @@ impl ModelConfig {
                 classes: 10,
             },
             backbone: None,
+            least_score: None,
         }
     }
 
@@ -146,7 +151,10 @@ impl ModelConfig {
     /// # Errors
     /// When one of the parts is impossible.
     pub fn check(&self) -> Result<(), Error> {
-        within([("background", self.background, -1e6..=1e6)])?;
+        within([
+            ("background", self.background, -1e6..=1e6),
+            ("least_score", self.least_score.unwrap_or(0.0), 0.0..=1.0),
+        ])?;
         self.detector_network()?;
         self.task.network()?;
         self.softmax.check()?;

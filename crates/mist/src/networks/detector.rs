@@ -15,8 +15,13 @@ pub struct DetectorConfig {
     pub in_channels: usize,
     /// Channels of the residual blocks.
     pub channels: usize,
-    /// Residual blocks.
+    /// Residual blocks; of a detector with levels, pairs of convolutions on each of them.
     pub blocks: usize,
+    /// How often the map is halved on the way down and doubled on the way up, for objects that differ much in size. 0 is
+    /// the paper's: one resolution and a single output, the heatmap. With levels there are two, heatmap and size, and no
+    /// norms.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub levels: usize,
     /// Style of the blocks; the official one also has reflection padding and batch norm on the input.
     pub style: BlockStyle,
 }
@@ -30,6 +35,8 @@ impl Default for DetectorConfig {
 impl DetectorConfig {
     /// Most residual blocks.
     pub const MAX_BLOCKS: usize = 1024;
+    /// Most levels.
+    pub const MAX_LEVELS: usize = 8;
 
     /// Four blocks of 32 channels, layer norm before each convolution (appendix A).
     pub fn paper(in_channels: usize) -> Self {
@@ -37,6 +44,7 @@ impl DetectorConfig {
             in_channels,
             channels: 32,
             blocks: 4,
+            levels: 0,
             style: BlockStyle::Paper,
         }
     }
@@ -56,6 +64,7 @@ impl DetectorConfig {
     pub fn check(&self) -> Result<(), NetworkError> {
         NetworkError::at_most("`in_channels`", self.in_channels, Network::MAX_CHANNELS)?;
         NetworkError::at_most("`channels`", self.channels, Network::MAX_CHANNELS)?;
+        NetworkError::at_most("`levels`", self.levels, Self::MAX_LEVELS)?;
         NetworkError::at_most("`blocks`", self.blocks, Self::MAX_BLOCKS)
     }
 
@@ -64,12 +73,16 @@ impl DetectorConfig {
     /// # Shapes
     /// - input: `[batch, in_channels, height, width]`; with [`BlockStyle::Official`] both sides are longer than
     ///   `2 * blocks` px, the width of the mirrored border
-    /// - output: `[batch, 1, height, width]`
+    /// - output: `[batch, 1, height, width]`; with levels `[batch, 2, height, width]`, for sides that
+    ///   [`DetectorConfig::side_multiple_px`] divides
     ///
     /// # Errors
     /// When a number of channels is zero or a setting is above its limit.
     pub fn network(&self) -> Result<Network, NetworkError> {
         self.check()?;
+        if self.levels > 0 {
+            return Network::new(self.in_channels, self.hourglass());
+        }
         let mut layers = Vec::new();
         let padding = match self.style {
             BlockStyle::Paper => Padding::Same,
@@ -90,6 +103,49 @@ impl DetectorConfig {
         layers.extend(self.style.between_blocks(head));
         Network::new(self.in_channels, layers)
     }
+
+    /// What both sides of an image must be multiples of.
+    pub fn side_multiple_px(&self) -> usize {
+        1 << self.levels.min(Self::MAX_LEVELS)
+    }
+
+    /// How far a pixel of the output sees at most, in pixels.
+    pub fn reach_px(&self) -> usize {
+        let convolutions = 2 * self.blocks + 1;
+        let on_level = |level: usize| (convolutions + 1) << level;
+        (0..=self.levels).map(on_level).sum()
+    }
+
+    /// Down and up again, each level wider by `channels` than the one above, and joined with what it was on the way down
+    /// (Ronneberger et al., 2015, with sums for concatenations).
+    fn hourglass(&self) -> Vec<Layer> {
+        let width = |level: usize| self.channels * (level + 1);
+        let convolution = |level: usize| {
+            let convolution = Layer::Conv3x3 {
+                out_channels: width(level),
+                padding: Padding::Same,
+            };
+            [convolution, Layer::Relu]
+        };
+        let stage = |level: usize| (0..2 * self.blocks).flat_map(move |_| convolution(level));
+        let mut layers = Vec::new();
+        for level in 0..self.levels {
+            layers.extend(stage(level));
+            layers.extend([Layer::Branch, Layer::MaxPool2]);
+        }
+        layers.extend(stage(self.levels));
+        for level in (0..self.levels).rev() {
+            let out_channels = width(level);
+            layers.extend([Layer::UpConv2 { out_channels }, Layer::Join]);
+            layers.extend(convolution(level));
+        }
+        layers.push(Layer::Conv1x1 { out_channels: 2 });
+        layers
+    }
+}
+
+fn is_zero(levels: &usize) -> bool {
+    *levels == 0
 }
 
 #[cfg(test)]
@@ -103,6 +159,21 @@ mod tests {
         let count = |config: DetectorConfig| config.network().unwrap().parameter_count();
         assert_eq!(count(DetectorConfig::official()), 74_407);
         assert_eq!(count(DetectorConfig::paper(3)), 74_721);
+    }
+
+    #[test]
+    fn a_detector_with_levels_tells_heat_and_size_of_every_pixel() {
+        let config = DetectorConfig {
+            channels: 4,
+            blocks: 1,
+            levels: 3,
+            ..DetectorConfig::paper(1)
+        };
+        let network = config.network().unwrap();
+        assert_eq!(config.side_multiple_px(), 8);
+        let shape = network.output_shape(Shape::new(1, 40, 64)).unwrap();
+        assert_eq!(shape, Shape::new(2, 40, 64));
+        assert!(network.output_shape(Shape::new(1, 41, 64)).is_err());
     }
 
     #[test]

@@ -205,8 +205,13 @@ impl NetworkModule {
             .output_shape(Shape::new(channels, height, width))?;
         let mut reader = ParameterReader::new(self, images.dtype());
         let mut x = images;
+        let mut kept = Vec::new();
         for layer in self.network.layers() {
-            x = self.apply(layer, x, &mut reader, statistics);
+            match layer {
+                Layer::Branch => kept.push(x.clone()),
+                Layer::Join => x = kept.pop().map_or(x.clone(), |kept| relu(kept + x)),
+                _ => x = self.apply(layer, x, &mut reader, statistics),
+            }
         }
         Ok(x)
     }
@@ -255,6 +260,8 @@ impl NetworkModule {
                 conv_transpose2d(x, weight, Some(bias), options)
             }
             Layer::GlobalAveragePool => x.mean_dims(&[2, 3]),
+            // Whoever calls this keeps and adds the maps.
+            Layer::Branch | Layer::Join => x,
             Layer::Sigmoid => sigmoid(x),
             Layer::Softmax => softmax(x, 1),
             Layer::StridedConv(conv) => strided(x, conv, parameters),

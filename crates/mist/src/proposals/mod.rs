@@ -5,8 +5,15 @@
 
 mod contrast;
 mod cover;
+mod discs;
+mod distance;
+mod plane;
 
 pub use cover::cover;
+pub use discs::Discs;
+
+pub(crate) use discs::Objects;
+pub(crate) use plane::Plane;
 
 use burn::tensor::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
