@@ -125,7 +125,8 @@ fn wheel_in(work: &Path) -> Result<PathBuf, String> {
     wheel.ok_or_else(|| "left no wheel".to_owned())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
