@@ -117,8 +117,8 @@ impl Backbone {
         if let Some(known) = kept.iter().find(|known| known.input == input) {
             return Ok(known.clone());
         }
-        let (isa, precision) = (Isa::selected()?, Precision::selected()?);
-        let executor = Executor::new(&frozen.network, input, isa, precision)?;
+        // Features are kept and compared with torchvision's: they are in f32 on every machine.
+        let executor = Executor::new(&frozen.network, input, Isa::selected()?, Precision::F32)?;
         let weights = executor.prepare(&frozen.parameters)?;
         let compiled = Compiled {
             input,
