@@ -101,7 +101,6 @@ fn config(order: StageOrder) -> LiftedConfig {
             window_px: 1,
             ..HeatmapConfig::default()
         },
-        ..LiftedConfig::default()
     }
 }
 

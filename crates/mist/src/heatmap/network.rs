@@ -33,6 +33,7 @@ pub enum HeatmapKind {
 
 /// The ideal heatmap G of keypoints, for either kind.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one per step")]
 pub enum HeatmapTarget {
     /// `[batch, scales, height, width]`
     MultiScale(Tensor<4>),
