@@ -27,6 +27,9 @@ for name in "${names[@]}"; do
     experiment=control-$name
     [ -e "results/$experiment.seed1.json" ] && continue
     settings=(--set "experiment=$experiment" --set steps=1200 --set every.validation=200)
+    # The search alone: 1,200 steps are too few to settle, and what never starts anew shows what it comes to.
+    settings+=(--set "$exploration.settle.from_frac=1.0" --set "$exploration.centring.final_jitter_px=1.3")
+    settings+=(--set "$exploration.take_off.patience_steps=0" --set "$exploration.release.patience_steps=500")
     for setting in ${changed[$name]}; do
         settings+=(--set "$setting")
     done

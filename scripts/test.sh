@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands: format, lints, tests, documentation.
-# Fetches the MNIST digits and the tensorboard package that some tests need. Without them (no network, say) those tests are
+# Fetches the MNIST digits, a photograph and the Python packages that some tests need. Without them (no network, say) those tests are
 # skipped, and the last lines count them and say why; with MIST_REQUIRE_DATA=1 a missing file is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,15 +14,19 @@ step lints
 cargo clippy --release --workspace --all-targets --locked -- -D warnings
 step data
 cargo run --release --locked -p mist-cli -- data fetch mnist || ! required
-if [ -z "${MIST_TENSORBOARD_PYTHON:-}" ]; then
-    if MIST_TENSORBOARD_PYTHON=$(sh scripts/setup-tensorboard.sh); then
-        export MIST_TENSORBOARD_PYTHON
+cargo run --release --locked -p mist-cli -- data fetch coins || ! required
+# Sets a variable to the Python that a script sets up, unless it is set already.
+python_of() {
+    [ -z "${!1:-}" ] || return 0
+    local python
+    if python=$(sh "$2"); then
+        export "$1=$python"
     elif required; then
         exit 1
-    else
-        unset MIST_TENSORBOARD_PYTHON
     fi
-fi
+}
+python_of MIST_TENSORBOARD_PYTHON scripts/setup-tensorboard.sh
+python_of MIST_READERS_PYTHON scripts/setup-readers.sh
 MIST_SKIPPED=$(mktemp)
 export MIST_SKIPPED
 trap 'rm -f "$MIST_SKIPPED"' EXIT

@@ -5,6 +5,7 @@ import pathlib
 
 import torch
 
+import backbones
 import extract
 import local_softmax
 import losses
@@ -17,7 +18,8 @@ import scale_fusion
 import splat
 
 FAMILIES = [
-    local_softmax, resize, scale_fusion, sampler, paster, losses, splat, extract, networks, multiscale
+    local_softmax, resize, scale_fusion, sampler, paster, losses, splat, extract, networks, multiscale,
+    backbones
 ]
 DEFAULT_OUTPUT = pathlib.Path(__file__).resolve().parents[2] / "crates/mist/tests/golden"
 

@@ -95,6 +95,23 @@ fn outputs_that_are_not_finite_are_no_labels() {
 }
 
 #[test]
+fn weights_that_are_not_numbers_are_refused_before_anything_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = trained(directory.path());
+    let images = directory.path().join("scenes");
+    let generate = ["data", "generate", "glyphs", "--count", "1", "--out"];
+    done(&mut mist(&generate, &[&images]));
+    for value in [f32::NAN, f32::INFINITY] {
+        fill_task_network(&run.join("weights/best.safetensors"), value);
+        let found = directory.path().join("found.json");
+        let mut detect = mist(&["detect"], &[&run, &images]);
+        let told = refused(detect.arg("--out").arg(&found), 3);
+        assert!(told.contains("finite") && told.contains("task."), "{told}");
+        assert!(!found.exists());
+    }
+}
+
+#[test]
 fn exports_replace_nothing_unless_asked() {
     let directory = tempfile::tempdir().unwrap();
     let run = trained(directory.path());

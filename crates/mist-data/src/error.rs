@@ -79,6 +79,17 @@ pub enum RequestError {
         /// Every directory looked at, in order.
         looked_in: Vec<PathBuf>,
     },
+    /// A file or data set is in none of the places looked at.
+    #[error(
+        "`{name}` was not found; looked for {}; name the directory that holds it by `--data` or `$MIST_DATA`",
+        list_paths(.looked_in)
+    )]
+    DataNotFound {
+        /// Its name.
+        name: String,
+        /// Every path looked at, in order.
+        looked_in: Vec<PathBuf>,
+    },
     /// The output directory exists and is not empty.
     #[error("{} exists and is not empty; ask to overwrite it, or name another directory", .0.display())]
     OutputExists(PathBuf),
@@ -128,8 +139,10 @@ pub struct Attempt {
 
 /// Every client failed.
 #[derive(Debug, thiserror::Error)]
-#[error("MNIST could not be fetched:{}", list_attempts(.attempts))]
+#[error("{data} could not be fetched:{}", list_attempts(.attempts))]
 pub struct FetchError {
+    /// What was to be fetched.
+    pub data: &'static str,
     /// What was tried, in order.
     pub attempts: Vec<Attempt>,
 }

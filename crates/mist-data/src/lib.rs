@@ -9,6 +9,7 @@
 //! - A [`FolderDataset`] is the user's own folder, with class counts from a table where there is one.
 //! - [`SceneKind`] names the scene families; [`SceneSet`] draws them; [`render_range`] draws many.
 //! - [`Digits`] holds MNIST, found by [`locate`] and downloaded by [`fetch_mnist`].
+//! - [`PackagedImages`] are real pictures that Python packages carry.
 //! - [`read_image`] reads image files of many formats, [`write_png`] writes them.
 //! - [`generate`] writes a set as PNG files with COCO annotations.
 
@@ -16,6 +17,7 @@
 
 mod annotations;
 mod bridson;
+mod clients;
 mod coco;
 mod dataset;
 mod digit_scene;
@@ -28,6 +30,8 @@ mod image;
 mod kind;
 mod layout;
 mod mnist;
+mod packaged;
+mod photographs;
 mod random;
 mod scene;
 mod set;
@@ -39,7 +43,10 @@ pub use self::image::{
     DecodeLimits, Image, ImageSize, encode_png, has_image_extension, read_image, write_png,
 };
 pub use annotations::Annotations;
-pub use dataset::{Catalog, Dataset, InMemoryDataset, Item, Known, ShuffledCounts, load_range};
+pub use clients::Clients;
+pub use dataset::{
+    Catalog, Dataset, InMemoryDataset, Item, Known, ShuffledCounts, load_range, load_views,
+};
 pub use error::{
     Attempt, Cancelled, Error, FetchError, InputError, RequestError, Result, SystemError,
 };
@@ -51,8 +58,10 @@ pub use gabor::GaborNoise;
 pub use generate::{Generated, IfExists, generate};
 pub use kind::{SceneKind, UnknownKind};
 pub use mnist::{
-    Clients, Digit, Digits, Fetched, default_destination, fetch_mnist, fetch_mnist_with, locate,
+    Digit, Digits, Fetched, cache_root, default_destination, fetch_mnist, fetch_mnist_with, locate,
 };
+pub use packaged::PackagedImages;
+pub use photographs::{PhotoDataset, VOC_CLASSES, VOC_CROPS, locate_data, locate_file};
 pub use scene::{Instance, Scene};
 pub use set::{InstanceCount, SceneSet, render_range};
 pub use split::Split;

@@ -275,12 +275,56 @@ fn photos_stand_as_their_camera_was_held() {
 fn truncated_files_are_refused_at_any_length() {
     for (format, colour) in corpus() {
         let whole = encode(&picture(colour), format);
-        for percent in [10, 50, 90] {
-            let part = &whole[..whole.len() * percent / 100];
+        for fiftieths in 0..50 {
+            let part = &whole[..whole.len() * fiftieths / 50];
             let reason = refusal(part);
-            assert!(!reason.is_empty(), "{format:?} {colour:?} {percent}");
+            assert!(!reason.is_empty(), "{format:?} {colour:?} {fiftieths}");
         }
     }
+    for name in ["cmyk.jpg", "progressive.jpg", "animated.webp"] {
+        let whole = fixture(name);
+        for fiftieths in 0..50 {
+            let read = read_named(&whole[..whole.len() * fiftieths / 50], name);
+            // Of an animation the first frame is enough.
+            assert!(
+                read.is_err() || name == "animated.webp",
+                "{name} {fiftieths}"
+            );
+        }
+    }
+}
+
+/// A file that `python/images/make.py` wrote.
+fn fixture(name: &str) -> Vec<u8> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    fs::read(directory.join(name)).unwrap()
+}
+
+#[test]
+fn four_inks_become_three_colours() {
+    let image = read(&fixture("cmyk.jpg"));
+    assert_eq!(
+        (image.width_px, image.height_px, image.channels),
+        (16, 8, 3)
+    );
+    let colour = |x_px| [0, 1, 2].map(|channel| image.pixels[image.offset(x_px, 4, channel)]);
+    let is_near = |colour: [f32; 3], other: [f32; 3]| {
+        colour
+            .iter()
+            .zip(other)
+            .all(|(one, other)| (one - other).abs() < 0.1)
+    };
+    assert!(is_near(colour(2), [0.0, 1.0, 1.0]), "{:?}", colour(2));
+    assert!(is_near(colour(13), [0.0, 0.0, 0.0]), "{:?}", colour(13));
+}
+
+#[test]
+fn of_an_animation_the_first_frame_is_read() {
+    let image = read(&fixture("animated.webp"));
+    assert_eq!((image.width_px, image.height_px), (12, 10));
+    assert!(image.pixels.iter().all(|&value| value == 1.0));
+    let image = read(&fixture("progressive.jpg"));
+    assert!(image.pixels[2] < 0.1 && image.pixels[21] > 0.9);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use mist::training::Batch;
 use mist_data::{Dataset, Image, Item, load_range};
 
 use crate::error::{Error, Result};
+use crate::features::FeatureCache;
 
 /// Items `first..first + count` of a data set and the batch that they make; a finite set starts again at its end.
 ///
@@ -35,10 +36,40 @@ pub fn load(
     Ok((items, batch))
 }
 
+/// As [`load`] with features that are kept in the place of the images.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_features(
+    dataset: &dyn Dataset,
+    features: &FeatureCache,
+    first: u64,
+    count: usize,
+    device: &Device,
+) -> Result<Batch> {
+    let indices = first..first + count as u64;
+    let views: Vec<u64> = indices
+        .clone()
+        .filter_map(|index| dataset.view(index))
+        .collect();
+    let known = indices.map(|index| dataset.known(index));
+    let known = known.collect::<mist_data::Result<Vec<_>>>()?;
+    Ok(Batch {
+        images: Tensor::zeros([count, dataset.channels(), 1, 1], device),
+        features: Some(features.batch(&views, device)),
+        class_counts: known
+            .iter()
+            .map(|known| known.class_counts.clone())
+            .collect(),
+        truths: known.into_iter().map(|known| known.truths).collect(),
+    })
+}
+
 fn to_batch(items: &[Item], channels: usize, device: &Device) -> Result<Batch> {
     let known = items.iter().map(|item| &item.known);
     Ok(Batch {
         images: to_tensor(items.iter().map(|item| &item.image), channels, device)?,
+        features: None,
         class_counts: known
             .clone()
             .map(|known| known.class_counts.clone())

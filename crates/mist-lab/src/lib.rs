@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backbones;
 pub mod batches;
 pub mod bench;
 pub mod calibration;
@@ -18,6 +19,7 @@ pub mod dictionary;
 pub mod draw;
 mod error;
 pub mod evaluation;
+pub mod features;
 pub mod figures;
 mod logger;
 pub mod machine;

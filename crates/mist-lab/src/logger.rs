@@ -19,7 +19,7 @@ use crate::run::regular_file;
 use crate::run::tensorboard::EventFile;
 
 /// Images in a sample.
-const SHOWN: usize = 4;
+pub(crate) const SHOWN: usize = 4;
 /// Screen pixels per pixel of a small image.
 const ZOOM: usize = 3;
 
@@ -264,6 +264,7 @@ fn write_scalars(events: &mut EventFile, line: &Line) -> Result<()> {
 fn quality(metrics: &Measurements) -> Option<f64> {
     let rmse = metrics.get("rmse").map(|rmse| -rmse);
     let boxes = rmse.or(metrics.get("both")).or(metrics.get("iou50"));
+    let boxes = boxes.or(metrics.get("f1"));
     boxes.or(metrics.get("count_mae").map(|error| -error))
 }
 

@@ -36,6 +36,8 @@ pub enum Work {
     Table2,
     /// Three digits.
     Table3,
+    /// PASCAL and COCO photographs.
+    Table4,
     /// Sensitivity to K.
     Table5,
     /// Harder scenes of our own.
@@ -54,12 +56,13 @@ pub enum Work {
 
 impl Work {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Table1,
         Self::Scales,
         Self::Gabor,
         Self::Table2,
         Self::Table3,
+        Self::Table4,
         Self::Table5,
         Self::Beyond,
         Self::Controls,
@@ -77,6 +80,7 @@ impl Work {
             Self::Gabor => "gabor",
             Self::Table2 => "table2",
             Self::Table3 => "table3",
+            Self::Table4 => "table4",
             Self::Table5 => "table5",
             Self::Beyond => "beyond",
             Self::Controls => "controls",
@@ -95,6 +99,7 @@ impl Work {
             Self::Gabor => "Gabor noise with 16, 64 and 256 impulses",
             Self::Table2 => "Weakly supervised MNIST-hard",
             Self::Table3 => "Three digits",
+            Self::Table4 => "Photographs",
             Self::Table5 => "Sensitivity to K",
             Self::Beyond => "Harder scenes of our own",
             Self::Controls => "What is learnt from counts, and what is not",

@@ -57,6 +57,18 @@ pub enum Error {
         /// The file's shape.
         actual: Vec<usize>,
     },
+    /// A tensor of a type that weights do not have.
+    #[error("the tensor `{name}` is neither f32 nor f16")]
+    TensorType {
+        /// Its name.
+        name: String,
+    },
+    /// A model that sees photographs through a backbone, without one.
+    #[error("this model needs the weights of its backbone, `{weights}`")]
+    NoBackbone {
+        /// The file that its settings name.
+        weights: String,
+    },
     /// A tensor with NaN or infinite values, or with values whose squares are infinite.
     #[error("the tensor `{name}` holds values that are not finite, or too large to compute with")]
     NonFiniteTensor {
@@ -146,9 +158,9 @@ impl From<ExecutorError> for Error {
         match error {
             ExecutorError::Network(error) => Self::Network(error),
             ExecutorError::Isa(error) => Self::Isa(error),
-            error @ (ExecutorError::Length { .. } | ExecutorError::ForeignTape) => {
-                Self::Executor(error)
-            }
+            error @ (ExecutorError::Length { .. }
+            | ExecutorError::ForwardOnly
+            | ExecutorError::ForeignTape) => Self::Executor(error),
         }
     }
 }

@@ -34,6 +34,28 @@ pub trait Finder: fmt::Debug {
     /// When the images do not fit the networks, or an output is not finite.
     fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error>;
 
+    /// As [`Finder::find`] in features of a backbone that were computed before; `None` for models without one.
+    ///
+    /// # Shapes
+    /// - `features`: `[batch, channels, height, width]`
+    ///
+    /// # Errors
+    /// As [`Finder::find`].
+    fn find_in_features(
+        &self,
+        features: Tensor<4>,
+        k: &[usize],
+    ) -> Result<Option<Vec<Vec<Detection>>>, Error> {
+        let (_, _) = (features, k);
+        Ok(None)
+    }
+
+    /// Whether K is the most that an image may hold, not what it holds: then what is no object has the last label, and
+    /// boxes of one size only say where an object's centre is.
+    fn is_at_most(&self) -> bool {
+        false
+    }
+
     /// The objects of each image that have at least this score, highest first; `None` for models that cannot tell.
     ///
     /// # Errors

@@ -35,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backbone;
 pub mod baselines;
 pub mod centres;
 pub mod device;

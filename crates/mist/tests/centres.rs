@@ -66,6 +66,7 @@ fn learner(device: &Device) -> Box<dyn Learner> {
         optimisers: &optimisers,
         seed: 1,
         weights: None,
+        features: None,
         device,
     };
     CentresConfig::default().learner(setup).unwrap()
@@ -76,6 +77,7 @@ const TRUTH: [(f32, f32, f32); 3] = [(14.0, 14.0, 9.0), (40.0, 18.0, 5.0), (24.0
 fn batch(device: &Device) -> Batch {
     let pixels = image(&TRUTH, 56, 56).repeat(2);
     Batch {
+        features: None,
         images: tensor(pixels, [2, 1, 56, 56], device),
         class_counts: None,
         truths: None,

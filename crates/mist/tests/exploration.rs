@@ -7,7 +7,7 @@ use mist::extract::Extractor;
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{
     CentringConfig, ExchangeConfig, ExplorationConfig, KeypointConfig, LiftedConfig, LiftedLearner,
-    PoolConfig, Reconstruction, ReleaseConfig, StageOrder, Task,
+    PoolConfig, Reconstruction, ReleaseConfig, SettleConfig, StageOrder, TakeOffConfig, Task,
 };
 use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
@@ -43,6 +43,7 @@ fn batch(step: u64) -> Batch {
     }
     let data = TensorData::new(pixels, [IMAGES, 1, SIDE, SIDE]);
     Batch {
+        features: None,
         images: Tensor::from_data(data, &Device::flex().autodiff()),
         class_counts: Some(counts),
         truths: None,
@@ -66,6 +67,7 @@ fn explored() -> LiftedConfig {
                 task_rate_frac: 0.4,
                 patience_steps: 0,
             },
+            take_off: TakeOffConfig::default(),
             pool: PoolConfig {
                 drawn_sets: 2,
                 moved_sets: 2,
@@ -81,6 +83,7 @@ fn explored() -> LiftedConfig {
                 jitter_px: 1.0,
                 final_jitter_px: 0.5,
             },
+            settle: SettleConfig::default(),
         },
         ..LiftedConfig::default()
     }
@@ -108,6 +111,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
             context_px: 0.0,
         },
         task,
+        backbone: None,
         least_score: None,
     }
 }
@@ -136,6 +140,7 @@ fn start(lifted: LiftedConfig, task: TaskNetwork) -> Result<LiftedLearner, mist:
         .into_iter()
         .collect();
     lifted.start(Setup {
+        features: None,
         model: &model(task),
         optimisers: &optimisers,
         seed: 1,
@@ -164,9 +169,13 @@ fn bytes(learner: &LiftedLearner) -> Vec<u8> {
     learner.state().unwrap().to_bytes(1).unwrap()
 }
 
-fn detector(learner: &LiftedLearner) -> Vec<f32> {
+fn of_detector(learner: &LiftedLearner, vector: &str) -> Vec<f32> {
     let mut state = learner.state().unwrap();
-    state.take("detector").unwrap().vectors["parameters"].clone()
+    state.take("detector").unwrap().vectors[vector].clone()
+}
+
+fn detector(learner: &LiftedLearner) -> Vec<f32> {
+    of_detector(learner, "parameters")
 }
 
 #[test]
@@ -204,6 +213,21 @@ fn resumes_to_the_bit(config: LiftedConfig, stops: &[u64]) {
 #[test]
 fn a_training_resumes_to_the_bit_before_and_after_the_release() {
     resumes_to_the_bit(explored(), &[1, 4, 5, 9]);
+}
+
+#[test]
+fn a_settled_detector_rests_with_its_averaged_weights_and_resumes_to_the_bit() {
+    let mut settling = explored();
+    settling.exploration.settle.from_frac = 0.5;
+    // Released after step 5 of 16, so settled from step 10 on.
+    let mut learner = learner(settling);
+    train(&mut learner, 0..10);
+    let average = of_detector(&learner, "average");
+    assert_ne!(detector(&learner), average);
+    train(&mut learner, 10..STEPS);
+    assert_eq!(detector(&learner), average);
+    assert_eq!(of_detector(&learner, "average"), average);
+    resumes_to_the_bit(settling, &[7, 10, 12]);
 }
 
 #[test]

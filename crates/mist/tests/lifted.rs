@@ -9,8 +9,8 @@ use mist::finder::Finder;
 use mist::geometry::{PixelBox, Truth};
 use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{
-    ExplorationConfig, HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LiftedConfig,
-    LiftedLearner, ProposalConfig, StageOrder,
+    ExplorationConfig, HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LabelLoss,
+    LiftedConfig, LiftedLearner, ProposalConfig, StageOrder,
 };
 use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
@@ -65,6 +65,7 @@ fn images(count: usize, device: &Device) -> Tensor<4> {
 
 fn batch(count: usize) -> Batch {
     Batch {
+        features: None,
         images: images(count, &Device::flex().autodiff()),
         class_counts: Some(vec![vec![1, 1]; count]),
         truths: Some(truths(count)),
@@ -74,6 +75,7 @@ fn batch(count: usize) -> Batch {
 fn config(order: StageOrder) -> LiftedConfig {
     LiftedConfig {
         order,
+        label_loss: LabelLoss::default(),
         mean_distance: MeanDistance::Squared,
         task_loss_factor: 1.0,
         proposals: ProposalConfig {
@@ -97,6 +99,7 @@ fn config(order: StageOrder) -> LiftedConfig {
         heatmap: HeatmapConfig {
             loss: HeatmapLoss::Sum,
             window_px: 1,
+            ..HeatmapConfig::default()
         },
     }
 }
@@ -145,6 +148,7 @@ fn model(task: TaskNetwork) -> ModelConfig {
             context_px: 0.0,
         },
         task,
+        backbone: None,
         least_score: None,
     }
 }
@@ -177,6 +181,7 @@ fn with_setup<T>(task: TaskNetwork, start: impl FnOnce(Setup<'_>) -> T) -> T {
         .into_iter()
         .collect();
     start(Setup {
+        features: None,
         model: &model(task),
         optimisers: &optimisers,
         seed: 1,

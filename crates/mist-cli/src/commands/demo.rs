@@ -1,20 +1,73 @@
 //! `mist demo`: from nothing to detections in minutes.
 
 use mist::device::Compute;
-use mist_data::Split;
+use mist_data::{PackagedImages, Split};
 use mist_lab::Result;
+use mist_lab::detections::{DetectRequest, detect};
 use mist_lab::evaluation::{EvaluateOptions, evaluate};
-use mist_lab::models::Choice;
-use mist_lab::recipe::Recipe;
+use mist_lab::models::{self, Choice};
+use mist_lab::recipe::{FolderRequest, Instances, Recipe};
 use mist_lab::training::{TrainOptions, create_run, train};
 
-use crate::cli::Demo;
+use super::data::fetch;
+use crate::cli::{Demo, DemoPicture};
 use crate::console::{Console, percent};
 use crate::signals::Signals;
 use crate::stdout;
 
-/// Trains on glyph scenes, evaluates on others, and prints where the sheet of detections is.
+/// About the width of the smallest coins: the picture is small, and crops of five of the largest would nearly fill it.
+const COIN_PX: f32 = 34.0;
+
+/// Trains and prints where a picture of the detections is.
 pub fn run(command: &Demo, console: &mut Console) -> Result<()> {
+    match command.picture {
+        None => glyphs(command, console),
+        Some(DemoPicture::Coins) => coins(command, console),
+    }
+}
+
+/// Trains on one photograph, and finds what it shows.
+fn coins(command: &Demo, console: &mut Console) -> Result<()> {
+    let images = PackagedImages::Coins;
+    let folder = fetch::packaged_images(images, None, console)?;
+    let request = FolderRequest {
+        images: folder.clone(),
+        instances: Some(Instances::AtMost(images.instances())),
+        counts: None,
+        object_px: Some(COIN_PX),
+    };
+    let recipe = request.recipe(&command.settings, console)?;
+    let signals = Signals::listen()?;
+    let device = Compute::Cpu.device()?;
+    let options = TrainOptions {
+        device: device.clone(),
+        budget: None,
+        data: None,
+        stop: &|| signals.seen(),
+    };
+    let run = create_run(&recipe, command.out.as_deref(), &options)?;
+    console.line(format_args!(
+        "learning what the {} coins in {} look like, from the picture alone, in {}",
+        images.instances(),
+        folder.display(),
+        run.root().display()
+    ));
+    train(&run, &options, console)?;
+    let overlay = run.root().join("overlay");
+    let found = DetectRequest {
+        out: Some(run.root().join("detections.json")),
+        overlay: Some(overlay.clone()),
+        ..DetectRequest::new(vec![folder])
+    };
+    let loaded = models::load(run.root(), Choice::Best, &device)?;
+    let sink = Box::new(std::io::sink());
+    let outcome = detect(&loaded, &found, sink, &device, console, options.stop)?;
+    console.line(format_args!("{} coins found", outcome.objects));
+    stdout::write(&format!("{}\n", overlay.join("coins.png").display()))
+}
+
+/// Trains on glyph scenes, and evaluates on others.
+fn glyphs(command: &Demo, console: &mut Console) -> Result<()> {
     let recipe = Recipe::load("glyphs-demo", &command.settings)?;
     let signals = Signals::listen()?;
     let options = TrainOptions {

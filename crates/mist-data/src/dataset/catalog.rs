@@ -7,6 +7,7 @@ use super::Dataset;
 use crate::error::{RequestError, Result};
 use crate::kind::SceneKind;
 use crate::mnist::{Digits, locate};
+use crate::photographs::{self, PhotoDataset, VOC_CROPS};
 use crate::set::SceneSet;
 use crate::split::Split;
 
@@ -26,14 +27,21 @@ impl Catalog {
         }
     }
 
-    /// The data set of a name: that of a scene kind, such as `hard`.
+    /// The data set of a name: [`VOC_CROPS`], or that of a scene kind, such as `hard`.
     pub fn open(&self, name: &str, seed: u64, split: Split) -> Result<Arc<dyn Dataset>> {
+        if name == VOC_CROPS {
+            let data = self.data.as_deref();
+            return Ok(Arc::new(PhotoDataset::voc_crops(data, seed, split)?));
+        }
         let kind: SceneKind = name.parse().map_err(RequestError::from)?;
         Ok(Arc::new(self.scenes(kind, seed, split)?))
     }
 
     /// What the classes of the data set of a name are called, by label; its files are not needed for that.
     pub fn class_names(name: &str) -> Result<Vec<String>> {
+        if name == VOC_CROPS {
+            return Ok(photographs::class_names());
+        }
         let kind: SceneKind = name.parse().map_err(RequestError::from)?;
         let names = kind.class_names().iter();
         Ok(names.map(|&name| name.to_owned()).collect())

@@ -37,6 +37,31 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// is an error.
     fn item(&self, index: u64) -> Result<Item>;
 
+    /// What is known about the item at an index.
+    fn known(&self, index: u64) -> Result<Known> {
+        Ok(self.item(index)?.known)
+    }
+
+    /// Number of pictures that the items show, where it is finite: what is computed of each can be kept.
+    fn views(&self) -> Option<u64> {
+        self.len()
+    }
+
+    /// Which of these pictures the item at an index shows.
+    fn view(&self, index: u64) -> Option<u64> {
+        self.len().map(|len| index % len.max(1))
+    }
+
+    /// A picture, as the items that show it.
+    fn view_item(&self, view: u64) -> Result<Item> {
+        self.item(view)
+    }
+
+    /// Tells the pictures from those of other data sets; `None` where nothing is kept of them.
+    fn fingerprint(&self) -> Option<String> {
+        None
+    }
+
     /// What the classes are called, by label.
     fn class_names(&self) -> Vec<String>;
 
@@ -91,6 +116,15 @@ pub fn load_range(dataset: &dyn Dataset, range: Range<u64>) -> Result<Vec<Item>>
     let loaded: Vec<Result<Item>> = range
         .into_par_iter()
         .map(|index| dataset.item(index))
+        .collect();
+    loaded.into_iter().collect()
+}
+
+/// As [`load_range`] for pictures; see [`Dataset::views`].
+pub fn load_views(dataset: &dyn Dataset, views: Range<u64>) -> Result<Vec<Item>> {
+    let loaded: Vec<Result<Item>> = views
+        .into_par_iter()
+        .map(|view| dataset.view_item(view))
         .collect();
     loaded.into_iter().collect()
 }

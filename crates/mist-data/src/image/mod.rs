@@ -12,6 +12,7 @@ mod tiff;
 pub use formats::has_image_extension;
 pub use limits::DecodeLimits;
 pub use png::{encode_png, write_png};
+pub(crate) use read::decode as decode_image;
 pub use read::read_image;
 
 /// A planar image: channel, then row, then column, with values in `[0, 1]`.

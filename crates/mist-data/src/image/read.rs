@@ -38,7 +38,8 @@ pub fn read_image(path: &Path, limits: DecodeLimits) -> Result<Image> {
     decode(&bytes, limits).map_err(|reason| bad_input(path, reason))
 }
 
-fn decode(bytes: &[u8], limits: DecodeLimits) -> Result<Image, String> {
+/// The image of a file's bytes; see [`read_image`].
+pub(crate) fn decode(bytes: &[u8], limits: DecodeLimits) -> Result<Image, String> {
     let format = formats::detect(bytes)?;
     if format == ImageFormat::Tiff
         && let Some(decoded) = tiff::decode_gray(bytes, limits)?

@@ -8,9 +8,9 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-use super::clients::Clients;
 use super::files::{self, MnistFile};
 use super::{Digits, idx, locate};
+use crate::clients::Clients;
 use crate::error::{AtPath, Attempt, Error, FetchError, Result};
 use crate::staging;
 
@@ -76,7 +76,8 @@ pub fn fetch_mnist_with(clients: &Clients, destination: &Path) -> Result<Fetched
             }),
         }
     }
-    Err(FetchError { attempts }.into())
+    let data = "MNIST";
+    Err(FetchError { data, attempts }.into())
 }
 
 /// Renames the whole directory, or its files if the destination exists.

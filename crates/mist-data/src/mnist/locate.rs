@@ -12,9 +12,14 @@ use crate::error::{RequestError, Result};
 /// Looks in `explicit` alone if given; else in `$MIST_DATA` and in the user's cache directory, each
 /// both as `<root>/mnist` and as `<root>` itself.
 pub fn locate(explicit: Option<&Path>) -> Result<PathBuf> {
+    find(&data_roots(explicit))
+}
+
+/// Where data may be: in `explicit` alone if given; else in `$MIST_DATA` and in the user's cache directory.
+pub(crate) fn data_roots(explicit: Option<&Path>) -> Vec<PathBuf> {
     match explicit {
-        Some(root) => find(&[root.to_owned()]),
-        None => find(&roots(env::var_os("MIST_DATA"), cache_root())),
+        Some(root) => vec![root.to_owned()],
+        None => roots(env::var_os("MIST_DATA"), cache_root()),
     }
 }
 
@@ -24,7 +29,7 @@ fn roots(named: Option<OsString>, cache: Option<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// The cache directory of this program, such as `~/.cache/mist`, if the user has a home.
-pub(super) fn cache_root() -> Option<PathBuf> {
+pub fn cache_root() -> Option<PathBuf> {
     dirs::cache_dir().map(|cache| cache.join("mist"))
 }
 

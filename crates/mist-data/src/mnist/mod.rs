@@ -1,16 +1,15 @@
 //! The MNIST digits: finding, fetching, reading.
 
-mod clients;
 mod digits;
 mod fetch;
 mod files;
 mod idx;
 mod locate;
 
-pub use clients::Clients;
 pub use digits::{Digit, Digits};
 pub use fetch::{Fetched, default_destination, fetch_mnist, fetch_mnist_with};
-pub use locate::locate;
+pub(crate) use locate::data_roots;
+pub use locate::{cache_root, locate};
 
 /// Side of a digit's frame.
 pub(crate) const FRAME_PX: usize = 28;

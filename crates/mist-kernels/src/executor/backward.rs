@@ -8,6 +8,7 @@ use crate::kernels::elementwise::{AddToSkip, MaskPositive};
 use crate::kernels::norm::{NormGradient, Relu};
 use crate::kernels::padded;
 use crate::kernels::pool::MaxPoolGradient;
+use crate::network::Activation;
 
 impl Context<'_> {
     /// Propagates the gradient of the output through all steps. Adds the gradients of parameters to `packed`, if given,
@@ -35,9 +36,9 @@ impl Context<'_> {
             let map = |value: ValueId| block.map(value, self.len(value, samples));
             let len = self.len(step.dst, samples);
             match step.action {
-                Action::Convolve { layer, relu } => {
+                Action::Convolve { layer, activation } => {
                     let convolution = &self.program.convolutions[layer];
-                    if relu {
+                    if activation == Activation::Relu {
                         self.mask(map(step.dst), &mut gradient[..len]);
                     }
                     if let Some(packed) = packed.as_deref_mut() {
@@ -126,8 +127,12 @@ impl Context<'_> {
                     }
                     self.add_to_source(&mut gradients, step, gradient, samples, needed);
                 }
-                Action::AddRelu { skip } => {
-                    self.mask(map(step.dst), &mut gradient[..len]);
+                // Programs of layers that only run forward keep no tape.
+                Action::MaxPool3 => self.pool.give(gradient),
+                Action::Add { skip, relu } => {
+                    if relu {
+                        self.mask(map(step.dst), &mut gradient[..len]);
+                    }
                     self.add_to(
                         &mut gradients,
                         skip,

@@ -5,11 +5,11 @@ use super::program::{Action, Program, Step, ValueId};
 use super::store::Pool;
 use super::weights::PackedLayout;
 use crate::buffer::Buffer;
-use crate::kernels::elementwise::{AddRelu, Crop};
+use crate::kernels::elementwise::{Add, Crop};
 use crate::kernels::norm::{ApplyNorm, Moments, SampleMoments, affine_form};
 use crate::kernels::on_load::OnLoad;
 use crate::kernels::padded;
-use crate::kernels::pool::MaxPool;
+use crate::kernels::pool::{MaxPool, MaxPool3};
 use crate::simd::Isa;
 
 /// What every block of one call shares.
@@ -161,7 +161,7 @@ impl Context<'_> {
         let (src, on_load) = self.source(block, step.src);
         let [from, out] = [step.src, step.dst].map(|value| self.program.values[value]);
         match step.action {
-            Action::Convolve { layer, relu } => {
+            Action::Convolve { layer, activation } => {
                 let convolution = &self.program.convolutions[layer];
                 let packed =
                     &self.forward[self.layout.forward[layer]..][..convolution.forward_len()];
@@ -173,7 +173,7 @@ impl Context<'_> {
                     to,
                     scratch,
                 };
-                convolution.forward(self.isa, pass, packed, relu);
+                convolution.forward(self.isa, pass, packed, activation);
             }
             Action::Normalise {
                 moments,
@@ -194,13 +194,14 @@ impl Context<'_> {
                 // channels are `out.size.channels`.
                 unsafe { self.isa.launch(out.size.channels, kernel) };
             }
-            Action::AddRelu { skip } => {
-                let kernel = AddRelu {
+            Action::Add { skip, relu } => {
+                let kernel = Add {
                     crop: self.crop(step.dst, skip.frame),
                     samples,
                     src,
                     skip: map(skip.value),
                     dst: to,
+                    relu,
                 };
                 // SAFETY: as for `ApplyNorm`.
                 unsafe { self.isa.launch(out.size.channels, kernel) };
@@ -220,6 +221,17 @@ impl Context<'_> {
                 };
                 // SAFETY: the executor has checked the instruction set. Both slices hold `samples` maps of their sizes,
                 // which `Layer::output_shape` relates and which share their channels.
+                unsafe { self.isa.launch(out.size.channels, kernel) };
+            }
+            Action::MaxPool3 => {
+                let kernel = MaxPool3 {
+                    src_size: from.size,
+                    dst_size: out.size,
+                    samples,
+                    src: &src[..self.len(step.src, samples)],
+                    dst: to,
+                };
+                // SAFETY: as for `MaxPool`.
                 unsafe { self.isa.launch(out.size.channels, kernel) };
             }
             Action::Mean => super::pixelwise::mean(src, to, out.size.channels),

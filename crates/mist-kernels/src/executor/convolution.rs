@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::program::Value;
 use super::tiled::{Direction, TiledLayer};
+use crate::kernels::depthwise::DepthwiseConvolution;
 use crate::kernels::direct::DirectConvolution;
 use crate::kernels::elementwise::ChannelSums;
 use crate::kernels::on_load::OnLoad;
@@ -13,7 +14,7 @@ use crate::kernels::winograd::{
     PLACES, Tiling, WinogradConvolution, WinogradWeightGradient, transform_weight_gradient,
     transform_weights,
 };
-use crate::network::Padding;
+use crate::network::{Activation, Padding};
 use crate::simd::Isa;
 use crate::tiles::TileUnit;
 
@@ -23,6 +24,10 @@ enum Method {
     Direct { forward: RunPlan, backward: RunPlan },
     /// Forward and gradient tiling.
     Winograd { forward: Tiling, backward: Tiling },
+    /// Forward only.
+    Strided(RunPlan),
+    /// Each channel with a kernel of its own; forward only.
+    Depthwise(RunPlan),
     /// In bf16.
     Tiled(TiledLayer),
 }
@@ -44,7 +49,7 @@ pub(super) struct ConvolutionLayer {
 impl Method {
     fn scratch_len(&self) -> usize {
         match self {
-            Self::Direct { .. } => 0,
+            Self::Direct { .. } | Self::Strided(_) | Self::Depthwise(_) => 0,
             Self::Winograd { forward, backward } => {
                 forward.scratch_len().max(backward.scratch_len())
             }
@@ -97,6 +102,41 @@ impl ConvolutionLayer {
         }
     }
 
+    /// An odd square kernel with a stride, forward only; in f32 always.
+    pub fn strided(
+        [src, dst]: [Value; 2],
+        kernel: usize,
+        stride: usize,
+        offsets: [usize; 2],
+    ) -> Self {
+        let plan = RunPlan::strided(src.size, dst.size, kernel, stride);
+        Self::forward_only([src, dst], kernel, Method::Strided(plan), offsets)
+    }
+
+    /// A depthwise 3x3 kernel with a stride, forward only; in f32 always.
+    pub fn depthwise([src, dst]: [Value; 2], stride: usize, offsets: [usize; 2]) -> Self {
+        let plan = RunPlan::strided(src.size, dst.size, 3, stride);
+        Self::forward_only([src, dst], 3, Method::Depthwise(plan), offsets)
+    }
+
+    fn forward_only(
+        [src, dst]: [Value; 2],
+        kernel: usize,
+        method: Method,
+        offsets: [usize; 2],
+    ) -> Self {
+        Self {
+            src,
+            dst,
+            scratch_len: method.scratch_len(),
+            method,
+            slabs: kernel * kernel,
+            input_first: false,
+            weight_offset: offsets[0],
+            bias_offset: offsets[1],
+        }
+    }
+
     /// A 2x2 up-convolution.
     pub fn up([src, dst]: [Value; 2], offsets: [usize; 2], tiles: Option<TileUnit>) -> Self {
         let method = match tiles {
@@ -120,7 +160,7 @@ impl ConvolutionLayer {
 
     /// Whether it can apply a norm while it reads its source.
     pub fn normalises_on_load(&self) -> bool {
-        !matches!(self.method, Method::Direct { .. })
+        matches!(self.method, Method::Winograd { .. } | Method::Tiled(_))
     }
 
     /// Values of the packed forward weights, bias included.
@@ -131,7 +171,8 @@ impl ConvolutionLayer {
     fn weights_len(&self) -> usize {
         let slab_len = self.src.channels * self.dst.size.channels;
         match &self.method {
-            Method::Direct { .. } => self.slabs * slab_len,
+            Method::Direct { .. } | Method::Strided(_) => self.slabs * slab_len,
+            Method::Depthwise(_) => self.slabs * self.dst.size.channels,
             Method::Winograd { .. } => PLACES * slab_len,
             Method::Tiled(layer) => layer.weights_len(),
         }
@@ -142,6 +183,7 @@ impl ConvolutionLayer {
         let slab_len = self.dst.channels * self.src.size.channels;
         match &self.method {
             Method::Direct { .. } => self.slabs * slab_len,
+            Method::Strided(_) | Method::Depthwise(_) => 0,
             Method::Winograd { .. } => PLACES * slab_len,
             Method::Tiled(layer) => layer.backward_len(),
         }
@@ -170,6 +212,15 @@ impl ConvolutionLayer {
             layer.pack_forward(&parameters[self.weight_offset..], weights);
             return;
         }
+        if let Method::Depthwise(_) = self.method {
+            let taps = parameters[self.weight_offset..].chunks_exact(self.slabs);
+            for (channel, taps) in taps.take(self.dst.channels).enumerate() {
+                for (slab, &value) in taps.iter().enumerate() {
+                    weights[slab * self.dst.size.channels + channel] = value;
+                }
+            }
+            return;
+        }
         let [input_step, output_step] = self.strides();
         let sizes = [self.src.channels, self.dst.size.channels];
         self.pack(weights, sizes, false, |slab, input, line| {
@@ -184,6 +235,9 @@ impl ConvolutionLayer {
     pub fn pack_backward(&self, parameters: &[f32], packed: &mut [f32]) {
         if let Method::Tiled(layer) = &self.method {
             layer.pack_backward(&parameters[self.weight_offset..], packed);
+            return;
+        }
+        if packed.is_empty() {
             return;
         }
         let [input_step, output_step] = self.strides();
@@ -231,6 +285,7 @@ impl ConvolutionLayer {
         let mut gradients = vec![0.0; self.bias_offset - self.weight_offset];
         match &self.method {
             Method::Direct { .. } => self.unpack_slabs(weights, &mut gradients),
+            Method::Strided(_) | Method::Depthwise(_) => {}
             Method::Winograd { .. } => {
                 let mut slabs = vec![0.0; weights.len() / PLACES * self.slabs];
                 transform_weight_gradient(weights, &mut slabs);
@@ -256,12 +311,13 @@ impl ConvolutionLayer {
     }
 
     /// Runs the convolution over a block of samples.
-    pub fn forward(&self, isa: Isa, pass: Pass<'_>, packed: &[f32], relu: bool) {
+    pub fn forward(&self, isa: Isa, pass: Pass<'_>, packed: &[f32], activation: Activation) {
         let (weights, bias) = packed[..self.forward_len()].split_at(self.weights_len());
         let pass = pass.between(self.src.size, self.dst.size, self.scratch_len());
         let channels = self.dst.size.channels;
+        let relu = activation == Activation::Relu;
         match &self.method {
-            Method::Direct { forward, .. } => {
+            Method::Direct { forward, .. } | Method::Strided(forward) => {
                 let kernel = DirectConvolution {
                     plan: forward,
                     samples: pass.samples,
@@ -273,11 +329,27 @@ impl ConvolutionLayer {
                     in_channels: self.src.channels,
                     out_channels: channels,
                     bias: Some(bias),
-                    relu,
+                    activation,
                     accumulate: false,
                 };
                 // SAFETY: the executor has checked the instruction set. Maps, weights and bias were sliced to the lengths
                 // that the plan, made for these sizes, requires.
+                unsafe { isa.launch(channels, kernel) };
+            }
+            Method::Depthwise(plan) => {
+                let kernel = DepthwiseConvolution {
+                    plan,
+                    samples: pass.samples,
+                    src: pass.from,
+                    src_sample: self.src.size.len(),
+                    dst: pass.to,
+                    dst_sample: self.dst.size.len(),
+                    weights,
+                    channels,
+                    bias,
+                    activation,
+                };
+                // SAFETY: as for `Direct`; both maps have these channels.
                 unsafe { isa.launch(channels, kernel) };
             }
             Method::Winograd { forward, .. } => {
@@ -321,12 +393,13 @@ impl ConvolutionLayer {
                     in_channels: self.dst.channels,
                     out_channels: channels,
                     bias: None,
-                    relu: false,
+                    activation: Activation::None,
                     accumulate,
                 };
                 // SAFETY: as in `forward`, with the sizes exchanged.
                 unsafe { isa.launch(channels, kernel) };
             }
+            Method::Strided(_) | Method::Depthwise(_) => {}
             Method::Winograd { backward, .. } => {
                 let kernel = WinogradConvolution {
                     tiling: *backward,
@@ -381,6 +454,7 @@ impl ConvolutionLayer {
                 // SAFETY: as in `forward`; the gradient has the size of the output.
                 unsafe { isa.launch(channels, kernel) };
             }
+            Method::Strided(_) | Method::Depthwise(_) => {}
             Method::Winograd { forward, .. } => {
                 let kernel = WinogradWeightGradient {
                     tiling: *forward,

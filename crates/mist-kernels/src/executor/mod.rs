@@ -59,6 +59,9 @@ pub enum ExecutorError {
         /// What it holds.
         actual: usize,
     },
+    /// A tape of a network that has layers without a backward pass.
+    #[error("the network has layers that only run forward: its gradients cannot be computed here")]
+    ForwardOnly,
     /// A tape for [`Executor::backward`] that another executor recorded.
     #[error("the tape was recorded by another executor; use the one that ran the forward pass")]
     ForeignTape,
@@ -100,6 +103,14 @@ pub struct Tape {
     moments: Option<ChannelMoments>,
     blocks: Vec<Block>,
     packed: Buffer,
+    pool: Arc<Pool>,
+}
+
+/// Weights in the order of the kernels; see [`Executor::prepare`].
+pub struct PreparedWeights {
+    packed: Buffer,
+    /// As they were given: the stem reads its norm from them.
+    parameters: Vec<f32>,
     pool: Arc<Pool>,
 }
 
@@ -190,6 +201,45 @@ impl Executor {
         Ok(outputs)
     }
 
+    /// Weights in the order of the kernels, for networks that run often and never change.
+    ///
+    /// # Errors
+    /// When the slice has the wrong length.
+    pub fn prepare(&self, parameters: &[f32]) -> Result<PreparedWeights, ExecutorError> {
+        let expected = self.network.parameter_count();
+        expect_len("parameters", parameters.len(), expected)?;
+        let packed = self
+            .layout
+            .pack_forward(&self.program, parameters, &self.pool);
+        Ok(PreparedWeights {
+            packed,
+            parameters: parameters.to_vec(),
+            pool: Arc::clone(&self.pool),
+        })
+    }
+
+    /// As [`Executor::forward`] with weights that [`Executor::prepare`] of this executor gave.
+    ///
+    /// # Errors
+    /// When a slice has the wrong length or another executor prepared the weights.
+    pub fn forward_prepared(
+        &self,
+        weights: &PreparedWeights,
+        images: &[f32],
+        statistics: InputStatistics<'_>,
+    ) -> Result<Vec<f32>, ExecutorError> {
+        // An executor's pool is its own.
+        if !Arc::ptr_eq(&self.pool, &weights.pool) {
+            return Err(ExecutorError::ForeignTape);
+        }
+        let parameters = &weights.parameters;
+        self.check(parameters, images, statistics)?;
+        let packed = &weights.packed;
+        let pass = (parameters.as_slice(), packed, None);
+        let (outputs, ..) = self.run_packed(pass, images, statistics, Keep::Output);
+        Ok(outputs)
+    }
+
     /// As [`Executor::forward`], and records what [`Executor::backward`] needs.
     ///
     /// # Errors
@@ -200,6 +250,9 @@ impl Executor {
         images: &[f32],
         statistics: InputStatistics<'_>,
     ) -> Result<(Vec<f32>, Tape), ExecutorError> {
+        if self.network.is_forward_only() {
+            return Err(ExecutorError::ForwardOnly);
+        }
         let (outputs, mut tape) =
             self.run(parameters, images, statistics, Keep::Convolutions, None)?;
         tape.images = images.to_vec();
@@ -214,12 +267,33 @@ impl Executor {
         keep: Keep,
         norms: Option<&NormStatistics>,
     ) -> Result<(Vec<f32>, Tape), ExecutorError> {
-        let batch = self.check(parameters, images, statistics)?;
-        let moments = self.stem.moments(images, statistics);
+        self.check(parameters, images, statistics)?;
         let packed = self
             .layout
             .pack_forward(&self.program, parameters, &self.pool);
-        let context = self.context(&packed, norms);
+        let pass = (parameters, &packed, norms);
+        let (outputs, moments, blocks) = self.run_packed(pass, images, statistics, keep);
+        let tape = Tape {
+            images: Vec::new(),
+            moments,
+            blocks,
+            packed,
+            pool: Arc::clone(&self.pool),
+        };
+        Ok((outputs, tape))
+    }
+
+    /// Outputs, moments of the stem and blocks, of weights in both orders and images that fit.
+    fn run_packed(
+        &self,
+        (parameters, packed, norms): (&[f32], &Buffer, Option<&NormStatistics>),
+        images: &[f32],
+        statistics: InputStatistics<'_>,
+        keep: Keep,
+    ) -> (Vec<f32>, Option<ChannelMoments>, Vec<Block>) {
+        let batch = images.len() / self.input.len();
+        let moments = self.stem.moments(images, statistics);
+        let context = self.context(packed, norms);
         let mut outputs = vec![0.0; batch * self.output.len()];
         let samples = self.block_samples();
         let blocks = images
@@ -237,14 +311,7 @@ impl Executor {
                 block
             })
             .collect();
-        let tape = Tape {
-            images: Vec::new(),
-            moments,
-            blocks,
-            packed,
-            pool: Arc::clone(&self.pool),
-        };
-        Ok((outputs, tape))
+        (outputs, moments, blocks)
     }
 
     /// Gradients of the input and the parameters from that of the outputs.

@@ -3,7 +3,10 @@
 use super::convolution::ConvolutionLayer;
 use crate::kernels::padded;
 use crate::kernels::run::MapSize;
-use crate::network::{Layer, Network, NetworkError, NormPlacement, Padding, ResidualBlock, Shape};
+use crate::network::{
+    Activation, BasicBlock, InvertedResidual, Layer, Network, NetworkError, NormPlacement, Padding,
+    ResidualBlock, Shape, StridedConv,
+};
 use crate::tiles::TileUnit;
 
 /// Index of a map.
@@ -38,7 +41,7 @@ pub(super) enum Action {
     /// Index into [`Program::convolutions`].
     Convolve {
         layer: usize,
-        relu: bool,
+        activation: Activation,
     },
     /// Index into [`Program::norms`], and the norm's own index among all norm steps.
     Normalise {
@@ -47,11 +50,13 @@ pub(super) enum Action {
         skip: Option<Skip>,
         relu: bool,
     },
-    AddRelu {
+    Add {
         skip: Skip,
+        relu: bool,
     },
     Relu,
     MaxPool,
+    MaxPool3,
     Mean,
     Sigmoid,
     Softmax,
@@ -72,7 +77,7 @@ impl Step {
     /// The skipped map that the step adds.
     pub fn skip(&self) -> Option<ValueId> {
         match self.action {
-            Action::AddRelu { skip }
+            Action::Add { skip, .. }
             | Action::Normalise {
                 skip: Some(skip), ..
             } => Some(skip.value),
@@ -194,7 +199,7 @@ impl Builder {
             Layer::UpConv2 { .. } => {
                 let values = [self.program.values[src], Value::new(out)];
                 let layer = ConvolutionLayer::up(values, [offset(), offset()], self.tiles);
-                self.push_convolution(src, out, layer, false);
+                self.push_convolution(src, out, layer, Activation::None);
             }
             Layer::Norm => {
                 let norm = self.norm(shape.channels, offset);
@@ -202,6 +207,10 @@ impl Builder {
             }
             Layer::Residual(block) => self.residual(block, offset),
             Layer::Relu => drop(self.push(src, out, Action::Relu)),
+            Layer::StridedConv(conv) => drop(self.strided(src, out, conv, offset)),
+            Layer::BasicBlock(block) => self.basic_block(block, out, offset),
+            Layer::InvertedResidual(block) => self.inverted_residual(block, out, offset),
+            Layer::MaxPool3 => drop(self.push(src, out, Action::MaxPool3)),
             Layer::Branch => self.kept.push(src),
             Layer::Join => {
                 let Some(value) = self.kept.pop() else {
@@ -210,7 +219,7 @@ impl Builder {
                     });
                 };
                 let skip = Skip { value, frame: 0 };
-                self.push(src, out, Action::AddRelu { skip });
+                self.push(src, out, Action::Add { skip, relu: true });
             }
             Layer::MaxPool2 => drop(self.push(src, out, Action::MaxPool)),
             Layer::GlobalAveragePool => drop(self.push(src, out, Action::Mean)),
@@ -238,7 +247,86 @@ impl Builder {
         let values = [self.program.values[src], Value::new(out)];
         let offsets = [offset(), offset()];
         let layer = ConvolutionLayer::new(values, kernel, padding, offsets, self.tiles);
-        self.push_convolution(src, out, layer, relu)
+        let activation = match relu {
+            true => Activation::Relu,
+            false => Activation::None,
+        };
+        self.push_convolution(src, out, layer, activation)
+    }
+
+    fn strided(
+        &mut self,
+        src: ValueId,
+        out: Shape,
+        conv: StridedConv,
+        offset: &mut impl FnMut() -> usize,
+    ) -> ValueId {
+        let values = [self.program.values[src], Value::new(out)];
+        let offsets = [offset(), offset()];
+        let StridedConv {
+            kernel_px, stride, ..
+        } = conv;
+        let layer = match (kernel_px, stride, conv.activation) {
+            (1 | 3, 1, Activation::None | Activation::Relu) => {
+                ConvolutionLayer::new(values, kernel_px, Padding::Same, offsets, self.tiles)
+            }
+            _ => ConvolutionLayer::strided(values, kernel_px, stride, offsets),
+        };
+        self.push_convolution(src, out, layer, conv.activation)
+    }
+
+    fn basic_block(&mut self, block: BasicBlock, out: Shape, offset: &mut impl FnMut() -> usize) {
+        let input = self.current();
+        let channels = self.program.values[input].channels;
+        let conv = |kernel_px, stride, activation| StridedConv {
+            out_channels: out.channels,
+            kernel_px,
+            stride,
+            activation,
+        };
+        let first = conv(3, block.stride, Activation::Relu);
+        let middle = self.strided(input, out, first, offset);
+        let branch = self.strided(middle, out, conv(3, 1, Activation::None), offset);
+        let value = match block.projects(channels) {
+            false => input,
+            true => self.strided(input, out, conv(1, block.stride, Activation::None), offset),
+        };
+        let skip = Skip { value, frame: 0 };
+        self.push(branch, out, Action::Add { skip, relu: true });
+    }
+
+    fn inverted_residual(
+        &mut self,
+        block: InvertedResidual,
+        out: Shape,
+        offset: &mut impl FnMut() -> usize,
+    ) {
+        let input = self.current();
+        let shape = self.program.values[input].shape();
+        let hidden = shape.channels * block.expansion;
+        let conv = |out_channels, activation| StridedConv {
+            out_channels,
+            kernel_px: 1,
+            stride: 1,
+            activation,
+        };
+        let mut middle = input;
+        if block.expansion > 1 {
+            let wide = Shape::new(hidden, shape.height_px, shape.width_px);
+            middle = self.strided(input, wide, conv(hidden, Activation::Relu6), offset);
+        }
+        let wide = Shape::new(hidden, out.height_px, out.width_px);
+        let values = [self.program.values[middle], Value::new(wide)];
+        let layer = ConvolutionLayer::depthwise(values, block.stride, [offset(), offset()]);
+        let middle = self.push_convolution(middle, wide, layer, Activation::Relu6);
+        let branch = self.strided(middle, out, conv(out.channels, Activation::None), offset);
+        if block.is_residual(shape.channels) {
+            let skip = Skip {
+                value: input,
+                frame: 0,
+            };
+            self.push(branch, out, Action::Add { skip, relu: false });
+        }
     }
 
     fn push_convolution(
@@ -246,11 +334,11 @@ impl Builder {
         src: ValueId,
         out: Shape,
         layer: ConvolutionLayer,
-        relu: bool,
+        activation: Activation,
     ) -> ValueId {
         self.program.convolutions.push(layer);
         let layer = self.program.convolutions.len() - 1;
-        self.push(src, out, Action::Convolve { layer, relu })
+        self.push(src, out, Action::Convolve { layer, activation })
     }
 
     fn norm(&mut self, channels: usize, offset: &mut impl FnMut() -> usize) -> usize {
@@ -311,7 +399,7 @@ impl Builder {
                 let middle = convolve(self, normed, shrunk(lost), first, true);
                 let normed = self.normalise(middle, norm2, None, false);
                 let raw = convolve(self, normed, shrunk(2 * lost), second, false);
-                self.push(raw, shrunk(2 * lost), Action::AddRelu { skip });
+                self.push(raw, shrunk(2 * lost), Action::Add { skip, relu: true });
             }
         }
     }

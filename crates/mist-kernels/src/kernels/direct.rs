@@ -1,6 +1,7 @@
 //! Convolution by multiplying rows of pixels with slabs of weights.
 
 use super::run::{RunPlan, Tap};
+use crate::network::Activation;
 use crate::simd::{Kernel, Vector};
 
 /// `dst = src * weights + bias` along the runs of a plan.
@@ -22,7 +23,7 @@ pub(crate) struct DirectConvolution<'a> {
     pub out_channels: usize,
     /// One value per padded output; nothing means zero.
     pub bias: Option<&'a [f32]>,
-    pub relu: bool,
+    pub activation: Activation,
     /// Adds to `dst` instead of overwriting it.
     pub accumulate: bool,
 }
@@ -47,7 +48,7 @@ impl Kernel for DirectConvolution<'_> {
                     src_step: run.src_step,
                     dst_step: run.dst_step,
                     bias: self.bias.map(|bias| bias.as_ptr().wrapping_add(out)),
-                    relu: self.relu,
+                    activation: self.activation,
                     accumulate: self.accumulate,
                 };
                 let from = src.wrapping_offset(run.src);
@@ -79,7 +80,7 @@ pub(super) struct Rows<'a> {
     pub src_step: usize,
     pub dst_step: usize,
     pub bias: Option<*const f32>,
-    pub relu: bool,
+    pub activation: Activation,
     pub accumulate: bool,
 }
 
@@ -154,11 +155,7 @@ impl Rows<'_> {
             }
             for (row, sums) in sums.iter().enumerate() {
                 for (n, sum) in sums.iter().enumerate() {
-                    let value = if self.relu {
-                        sum.max(V::splat(0.0))
-                    } else {
-                        *sum
-                    };
+                    let value = self.activation.apply(*sum);
                     value.store(dst.add(row * self.dst_step + n * V::LANES));
                 }
             }

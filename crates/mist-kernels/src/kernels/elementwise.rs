@@ -54,8 +54,8 @@ impl Crop {
     }
 }
 
-/// `dst = relu(src + skip)`.
-pub(crate) struct AddRelu<'a> {
+/// `dst = src + skip`, rectified if asked for.
+pub(crate) struct Add<'a> {
     pub crop: Crop,
     pub samples: usize,
     /// As [`Crop::len`].
@@ -64,9 +64,10 @@ pub(crate) struct AddRelu<'a> {
     pub skip: &'a [f32],
     /// As [`Crop::len`].
     pub dst: &'a mut [f32],
+    pub relu: bool,
 }
 
-impl Kernel for AddRelu<'_> {
+impl Kernel for Add<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         let crop = self.crop;
@@ -80,7 +81,11 @@ impl Kernel for AddRelu<'_> {
                     // SAFETY: all three rows are `crop.row()` long, which the lanes divide as they divide the channels.
                     unsafe {
                         let sum = V::load(src.as_ptr().add(at)).add(V::load(skip.as_ptr().add(at)));
-                        sum.max(V::splat(0.0)).store(dst.as_mut_ptr().add(at));
+                        let sum = match self.relu {
+                            true => sum.max(V::splat(0.0)),
+                            false => sum,
+                        };
+                        sum.store(dst.as_mut_ptr().add(at));
                     }
                 }
             }

@@ -3,6 +3,7 @@
 //! Maps are `[sample][row][column][channel]` with channels padded to a multiple of [`CHANNEL_STEP`]; padded channels
 //! are zero everywhere.
 
+pub(crate) mod depthwise;
 pub(crate) mod direct;
 pub(crate) mod elementwise;
 pub(crate) mod norm;

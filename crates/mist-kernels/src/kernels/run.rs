@@ -117,6 +117,50 @@ impl RunPlan {
         plan
     }
 
+    /// An odd square kernel with a stride, framed by half a kernel of zeros.
+    pub fn strided(src: MapSize, dst: MapSize, kernel: usize, stride: usize) -> Self {
+        let mut plan = Self::empty(dst.width < LONG_ROW);
+        let frame = (kernel / 2) as isize;
+        let taps_at = |y: usize, x: usize| -> Vec<Tap> {
+            let mut taps = Vec::new();
+            for slab in 0..kernel * kernel {
+                let dy = (slab / kernel) as isize - frame;
+                let dx = (slab % kernel) as isize - frame;
+                let (sy, sx) = ((y * stride) as isize + dy, (x * stride) as isize + dx);
+                let inside =
+                    (0..src.height as isize).contains(&sy) && (0..src.width as isize).contains(&sx);
+                if inside {
+                    let src = src.at(dy, dx);
+                    taps.push(Tap { src, slab });
+                }
+            }
+            taps
+        };
+        for y in 0..dst.height {
+            let mut x = 0;
+            while x < dst.width {
+                let taps = taps_at(y, x);
+                let mut len = 1;
+                while !plan.along_samples && x + len < dst.width && taps_at(y, x + len) == taps {
+                    len += 1;
+                }
+                plan.push(
+                    Run {
+                        src: src.at((y * stride) as isize, (x * stride) as isize),
+                        dst: dst.at(y as isize, x as isize) as usize,
+                        len,
+                        src_step: stride * src.channels,
+                        dst_step: dst.channels,
+                        taps: 0,
+                    },
+                    taps,
+                );
+                x += len;
+            }
+        }
+        plan
+    }
+
     /// A 2x2 transposed convolution with stride 2, from the small map to the large one.
     pub fn up_convolution(small: MapSize, large: MapSize) -> Self {
         let mut plan = Self::empty(small.width < LONG_ROW);

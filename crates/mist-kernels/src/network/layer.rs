@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Shape;
+use super::{BasicBlock, InvertedResidual, Shape, StridedConv};
 
 /// Padding of a 3x3 convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +93,14 @@ pub enum Layer {
     Sigmoid,
     /// Softmax over channels.
     Softmax,
+    /// Convolution with a stride; forward only.
+    StridedConv(StridedConv),
+    /// 3x3 max-pool with stride 2, framed by one pixel: halves height and width, rounding up; forward only.
+    MaxPool3,
+    /// Block of ResNet; forward only.
+    BasicBlock(BasicBlock),
+    /// Block of MobileNetV2; forward only.
+    InvertedResidual(InvertedResidual),
 }
 
 impl Layer {
@@ -106,8 +114,19 @@ impl Layer {
             | Self::Conv3x3 { out_channels, .. }
             | Self::UpConv2 { out_channels } => Some(out_channels),
             Self::Dense { out_features } => Some(out_features),
+            Self::StridedConv(conv) => Some(conv.out_channels),
+            Self::BasicBlock(block) => Some(block.out_channels),
+            Self::InvertedResidual(block) => Some(block.out_channels),
             _ => None,
         }
+    }
+
+    /// Whether there is no backward pass for it on the CPU.
+    pub(super) fn is_forward_only(&self) -> bool {
+        matches!(
+            self,
+            Self::StridedConv(_) | Self::MaxPool3 | Self::BasicBlock(_) | Self::InvertedResidual(_)
+        )
     }
 
     /// Multiplications with weights between two shapes that [`Shape::check_size`] accepts.
@@ -116,6 +135,23 @@ impl Layer {
             let [height, width] = [output.height_px, output.width_px].map(|px| px + lost_px);
             height as u64 * width as u64
         };
+        let [from, to] = [input.channels as u64, output.channels as u64];
+        let wide = (input.height_px * input.width_px) as u64;
+        match *self {
+            Self::StridedConv(conv) => {
+                return area(0) * (conv.kernel_px * conv.kernel_px) as u64 * from * to;
+            }
+            Self::BasicBlock(block) => {
+                let projection = u64::from(block.projects(input.channels));
+                return area(0) * to * (9 * from + 9 * to + projection * from);
+            }
+            Self::InvertedResidual(block) => {
+                let hidden = from * block.expansion as u64;
+                let expansion = u64::from(block.expansion > 1) * wide * from * hidden;
+                return expansion + area(0) * hidden * (9 + to);
+            }
+            _ => {}
+        }
         let per_channel_pair = match *self {
             Self::Conv1x1 { .. } | Self::UpConv2 { .. } | Self::Dense { .. } => area(0),
             Self::Conv3x3 { .. } => 9 * area(0),
@@ -160,6 +196,27 @@ impl Layer {
             Self::Dense { out_features } => {
                 (height_px == 1 && width_px == 1).then(|| Shape::new(out_features, 1, 1))
             }
+            Self::StridedConv(StridedConv {
+                out_channels,
+                stride,
+                ..
+            })
+            | Self::BasicBlock(BasicBlock {
+                out_channels,
+                stride,
+            })
+            | Self::InvertedResidual(InvertedResidual {
+                out_channels,
+                stride,
+                ..
+            }) => {
+                let [height_px, width_px] = [height_px, width_px].map(|px| px.div_ceil(stride));
+                Some(Shape::new(out_channels, height_px, width_px))
+            }
+            Self::MaxPool3 => {
+                let [height_px, width_px] = [height_px, width_px].map(|px| px.div_ceil(2));
+                Some(Shape::new(channels, height_px, width_px))
+            }
             Self::BatchNorm
             | Self::Norm
             | Self::Relu
@@ -199,6 +256,23 @@ impl fmt::Display for Layer {
             Self::Dense { out_features } => write!(f, "dense to {out_features}"),
             Self::Sigmoid => f.write_str("sigmoid"),
             Self::Softmax => f.write_str("softmax"),
+            Self::StridedConv(conv) => {
+                let StridedConv {
+                    out_channels,
+                    kernel_px,
+                    stride,
+                    ..
+                } = conv;
+                write!(
+                    f,
+                    "conv {kernel_px}x{kernel_px} by {stride} to {out_channels}"
+                )
+            }
+            Self::MaxPool3 => f.write_str("max-pool 3x3"),
+            Self::BasicBlock(block) => write!(f, "basic block to {}", block.out_channels),
+            Self::InvertedResidual(block) => {
+                write!(f, "inverted residual to {}", block.out_channels)
+            }
         }
     }
 }

@@ -14,6 +14,8 @@ impl Network {
     pub const MAX_CHANNELS: usize = 65_536;
     /// Most pixels that a [`Layer::ReflectPad`] adds at each side.
     pub const MAX_PADDING_PX: usize = 4096;
+    /// Largest kernel, stride and expansion of a backbone's layers.
+    pub const MAX_KERNEL: usize = 64;
     /// Most parameters in all.
     pub const MAX_PARAMETERS: usize = 1 << 28;
     /// Most rows and most columns of the input and of each layer's output.
@@ -42,6 +44,10 @@ impl Network {
                 let what = format_args!("padding of layer {index} in px");
                 NetworkError::at_most(what, px, Self::MAX_PADDING_PX)?;
             }
+            if let Some((what, value, limit)) = layer.oversized() {
+                let what = format_args!("{what} of layer {index}");
+                NetworkError::at_most(what, value, limit)?;
+            }
             if *layer == Layer::BatchNorm && !reads_raw_input {
                 return Err(NetworkError::BatchNormInside { layer: index });
             }
@@ -58,6 +64,31 @@ impl Network {
             Some(&layer) => Err(NetworkError::Unpaired { layer }),
             None => Ok(()),
         }
+    }
+}
+
+impl Layer {
+    /// A kernel, stride or expansion that is out of range: its name, its size and the most that it may be.
+    fn oversized(&self) -> Option<(&'static str, usize, usize)> {
+        let (kernel, stride, expansion) = match *self {
+            Self::StridedConv(conv) => (conv.kernel_px, conv.stride, 1),
+            Self::BasicBlock(block) => (3, block.stride, 1),
+            Self::InvertedResidual(block) => (3, block.stride, block.expansion),
+            _ => return None,
+        };
+        let limit = Network::MAX_KERNEL;
+        // Nothing and even kernels are as impossible as what is too large.
+        [
+            ("kernel", if kernel % 2 == 1 { kernel } else { usize::MAX }),
+            ("stride", if stride > 0 { stride } else { usize::MAX }),
+            (
+                "expansion",
+                if expansion > 0 { expansion } else { usize::MAX },
+            ),
+        ]
+        .into_iter()
+        .find(|(_, value)| *value > limit)
+        .map(|(what, value)| (what, value, limit))
     }
 }
 

@@ -1,11 +1,13 @@
 //! Descriptions of networks: layers, shapes and the layout of their parameters.
 
+mod backbone;
 mod error;
 mod layer;
 mod limits;
 mod parameters;
 mod shape;
 
+pub use backbone::{Activation, BasicBlock, InvertedResidual, StridedConv};
 pub use error::NetworkError;
 pub use layer::{Layer, NormPlacement, Padding, ResidualBlock};
 pub use parameters::{ParameterRole, ParameterSpec};
@@ -78,6 +80,11 @@ impl Network {
     /// Whether the input passes a batch norm, which has running statistics.
     pub fn normalises_input(&self) -> bool {
         self.layers.contains(&Layer::BatchNorm)
+    }
+
+    /// Whether it has layers without a backward pass, as frozen backbones do.
+    pub fn is_forward_only(&self) -> bool {
+        self.layers.iter().any(Layer::is_forward_only)
     }
 
     /// The shape of one sample before each layer, and that of the output last.

@@ -165,7 +165,37 @@ impl Layer {
             Self::Dense { out_features: out } => {
                 vec![affine("dense", &[out, channels], channels, out)]
             }
+            Self::StridedConv(conv) => {
+                let (out, side) = (conv.out_channels, conv.kernel_px);
+                let fan_in = side * side * channels;
+                vec![affine("conv", &[out, channels, side, side], fan_in, out)]
+            }
+            Self::BasicBlock(block) => {
+                let out = block.out_channels;
+                let conv = |name, from| affine(name, &[out, from, 3, 3], 9 * from, out);
+                let mut parts = vec![conv("conv1", channels), conv("conv2", out)];
+                if block.projects(channels) {
+                    parts.push(affine("project", &[out, channels, 1, 1], channels, out));
+                }
+                parts
+            }
+            Self::InvertedResidual(block) => {
+                let (out, hidden) = (block.out_channels, block.expansion * channels);
+                let mut parts = Vec::new();
+                if block.expansion > 1 {
+                    parts.push(affine(
+                        "expand",
+                        &[hidden, channels, 1, 1],
+                        channels,
+                        hidden,
+                    ));
+                }
+                parts.push(affine("depthwise", &[hidden, 1, 3, 3], 9, hidden));
+                parts.push(affine("project", &[out, hidden, 1, 1], hidden, out));
+                parts
+            }
             Self::ReflectPad { .. }
+            | Self::MaxPool3
             | Self::Relu
             | Self::MaxPool2
             | Self::Branch

@@ -43,6 +43,12 @@ macro_rules! eight_lanes {
             }
 
             #[inline(always)]
+            unsafe fn min(self, other: Self) -> Self {
+                // SAFETY: AVX2 is present, as `Vector` requires.
+                Self(unsafe { _mm256_min_ps(other.0, self.0) })
+            }
+
+            #[inline(always)]
             unsafe fn splat(value: f32) -> Self {
                 // SAFETY: AVX2 is present, as `Vector` requires.
                 Self(unsafe { _mm256_set1_ps(value) })

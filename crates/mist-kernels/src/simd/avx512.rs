@@ -37,6 +37,12 @@ impl Vector for Avx512F32x16 {
     }
 
     #[inline(always)]
+    unsafe fn min(self, other: Self) -> Self {
+        // SAFETY: AVX-512 F is present, as `Vector` requires.
+        Self(unsafe { _mm512_min_ps(other.0, self.0) })
+    }
+
+    #[inline(always)]
     unsafe fn splat(value: f32) -> Self {
         // SAFETY: AVX-512 F is present, as `Vector` requires.
         Self(unsafe { _mm512_set1_ps(value) })

@@ -40,6 +40,8 @@ pub(crate) trait Vector: Copy {
     unsafe fn mul_add(self, factor: Self, summand: Self) -> Self;
     /// The larger of both; `self` where it is NaN, so that a ReLU does not hide it.
     unsafe fn max(self, other: Self) -> Self;
+    /// The smaller of both; `self` where it is NaN.
+    unsafe fn min(self, other: Self) -> Self;
     /// `self` where `mask` is positive, else zero.
     unsafe fn where_positive(self, mask: Self) -> Self;
     unsafe fn sum(self) -> f32;

@@ -55,6 +55,10 @@ impl Vector for PortableF32x8 {
         self.zip(other, |a, b| if b > a { b } else { a })
     }
     #[inline(always)]
+    unsafe fn min(self, other: Self) -> Self {
+        self.zip(other, |a, b| if b < a { b } else { a })
+    }
+    #[inline(always)]
     unsafe fn where_positive(self, mask: Self) -> Self {
         self.zip(mask, |value, mask| if mask > 0.0 { value } else { 0.0 })
     }

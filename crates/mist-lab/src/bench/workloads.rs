@@ -185,6 +185,7 @@ fn sync(device: &Device) -> Result<()> {
 fn train_step(device: &Device) -> Result<Task> {
     let model = ModelConfig::official();
     let setup = Setup {
+        features: None,
         model: &model,
         optimisers: &Optimisers::default(),
         seed: 0,
@@ -193,6 +194,7 @@ fn train_step(device: &Device) -> Result<Task> {
     };
     let mut learner = LiftedConfig::official().start(setup)?;
     let batch = Batch {
+        features: None,
         images: noise(detector_shape(), device),
         class_counts: Some(vec![vec![1; CLASSES]; BATCH]),
         truths: None,

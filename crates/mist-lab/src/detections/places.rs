@@ -7,13 +7,30 @@ use std::path::{Path, PathBuf};
 use super::path_text;
 use crate::error::{AtPath, Error, Result};
 
-/// Refuses outputs that would replace an image or each other; creates the directories.
+/// The longest name that every usual file system takes has 255 bytes; numbers and extensions follow the stem.
+const MAX_STEM_BYTES: usize = 200;
+
+/// A directory of outputs, all with one extension.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OutputDirectory<'a> {
+    pub path: &'a Path,
+    pub extension: &'static str,
+}
+
+/// Refuses outputs that would replace an input or each other; creates the directories.
 ///
 /// # Errors
 /// When one of them is in the way of another, or a directory cannot be created.
-pub(super) fn check(inputs: &[PathBuf], directories: &[&Path], files: &[&Path]) -> Result<()> {
+pub(super) fn check(
+    inputs: &[PathBuf],
+    directories: &[OutputDirectory],
+    files: &[&Path],
+) -> Result<()> {
     let mut taken = HashSet::new();
-    for directory in directories {
+    for OutputDirectory {
+        path: directory, ..
+    } in directories
+    {
         fs::create_dir_all(directory).at("create", directory)?;
         let real = fs::canonicalize(directory).at("open", directory)?;
         if !taken.insert(real) {
@@ -25,6 +42,20 @@ pub(super) fn check(inputs: &[PathBuf], directories: &[&Path], files: &[&Path]) 
     }
     let real: Vec<PathBuf> = files.iter().map(|file| real_path(file)).collect();
     for (file, real) in files.iter().zip(&real) {
+        let inside = directories.iter().find(|directory| {
+            let its_own = fs::canonicalize(directory.path).ok();
+            let same_kind = real
+                .extension()
+                .is_some_and(|own| own.eq_ignore_ascii_case(directory.extension));
+            same_kind && its_own.as_deref() == real.parent()
+        });
+        if let Some(directory) = inside {
+            return Err(Error::Usage(format!(
+                "{} may be the name of one of the files that go to {}; choose another",
+                file.display(),
+                directory.path.display()
+            )));
+        }
         if !taken.insert(real.clone()) {
             return Err(Error::Usage(format!(
                 "{} is named for two outputs; choose another name",
@@ -39,13 +70,13 @@ pub(super) fn check(inputs: &[PathBuf], directories: &[&Path], files: &[&Path]) 
         };
         if taken.contains(&input) {
             return Err(Error::Usage(format!(
-                "{} is one of the images; choose another output",
+                "{} is an input; choose another output",
                 input.display()
             )));
         }
         if let Some(parent) = input.parent().filter(|parent| taken.contains(*parent)) {
             return Err(Error::Usage(format!(
-                "{} has images in it; choose another directory for outputs",
+                "{} has inputs in it; choose another directory for outputs",
                 parent.display()
             )));
         }
@@ -78,6 +109,7 @@ pub(super) fn unique_stems(files: &[PathBuf], reserved: &[&str]) -> Vec<String> 
         let stem = file
             .file_stem()
             .map_or("image".to_owned(), |stem| path_text(Path::new(stem)));
+        let stem = stem[..stem.floor_char_boundary(MAX_STEM_BYTES)].to_owned();
         let folded = stem.to_lowercase();
         if taken.insert(folded.clone()) {
             return stem;
@@ -102,6 +134,9 @@ mod tests {
         let files = ["a/x.png", "b/X.png", "b/x-2.jpg", "b/x.tif", "classes.png"];
         let stems = unique_stems(&files.map(PathBuf::from), &["classes"]);
         assert_eq!(stems, ["x", "X-2", "x-2-2", "x-3", "classes-2"]);
+        let long = |end: &str| PathBuf::from(format!("{}{end}.png", "ü".repeat(120)));
+        let stems = unique_stems(&[long("a"), long("b")], &[]);
+        assert_eq!(stems, ["ü".repeat(100), format!("{}-2", "ü".repeat(100))]);
     }
 
     #[test]
@@ -113,10 +148,19 @@ mod tests {
         let inputs = [at("a/x.png"), at("missing.png")];
         let (out, again, images) = (at("out"), at("a/../out"), at("a"));
         let (table, table_again, image) = (at("t.csv"), at("a/../t.csv"), at("a/../a/x.png"));
-        assert!(check(&inputs, &[&out], &[&table]).is_ok());
-        let refused = |directories: &[&Path], files: &[&Path]| {
-            matches!(check(&inputs, directories, files), Err(Error::Usage(_)))
+        let check = |directories: &[&Path], files: &[&Path]| {
+            let extension = "png";
+            let directories: Vec<_> = directories
+                .iter()
+                .map(|&path| OutputDirectory { path, extension })
+                .collect();
+            check(&inputs, &directories, files)
         };
+        assert!(check(&[&out], &[&table, &at("out/t.csv")]).is_ok());
+        let refused = |directories: &[&Path], files: &[&Path]| {
+            matches!(check(directories, files), Err(Error::Usage(_)))
+        };
+        assert!(refused(&[&out], &[&at("a/../out/x.PNG")]));
         assert!(refused(&[&out, &again], &[]));
         assert!(refused(&[&images], &[]));
         assert!(refused(&[], &[&table, &table_again]));

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use mist::extract::Selection;
+use mist::large::LargeSearch;
 
 use super::batches::Input;
 use super::formats::{DetectionWriter, counts_writer, writer};
-use super::inputs::{self, Inputs, list_images};
+use super::inputs::{self, list_images};
 use super::pictures::Pictures;
+use super::places::OutputDirectory;
 use super::shards::{Shard, ShardFile, ShardHeader};
 use super::stream::{Results, Search, search_all};
 use super::{DetectedImage, DetectionFormat, Outcome, places};
@@ -73,7 +75,13 @@ pub fn detect(
     }
     let pictures = request.pictures();
     let part = request.part()?;
-    request.check_places(&inputs, &pictures, part.as_deref())?;
+    // Of these, only a mistake would be an output.
+    let model = [
+        loaded.weights.clone(),
+        loaded.weights.with_file_name("config.json"),
+    ];
+    let read = [&inputs.files[..], &model].concat();
+    request.check_places(&read, &pictures, part.as_deref())?;
     let finder = loaded.finder.as_ref();
     let class_names = match finder.classes() {
         Some(_) => loaded.card.class_names.clone(),
@@ -133,6 +141,23 @@ pub fn detect(
 }
 
 impl DetectRequest {
+    /// Everything in these images, as JSON to a stream.
+    pub fn new(images: Vec<PathBuf>) -> Self {
+        Self {
+            images,
+            instances: None,
+            tile_px: LargeSearch::default().window_px,
+            format: DetectionFormat::Json,
+            out: None,
+            counts: None,
+            overlay: None,
+            redrawn: None,
+            crops: None,
+            heatmap: None,
+            shard: None,
+        }
+    }
+
     fn pictures(&self) -> Pictures {
         Pictures {
             overlay: self.overlay.clone(),
@@ -162,18 +187,23 @@ impl DetectRequest {
 
     fn check_places(
         &self,
-        inputs: &Inputs,
+        inputs: &[PathBuf],
         pictures: &Pictures,
         part: Option<&Path>,
     ) -> Result<()> {
-        let mut directories: Vec<&Path> = pictures.directories().collect();
+        let of_pictures = |path| OutputDirectory {
+            path,
+            extension: "png",
+        };
+        let mut directories: Vec<_> = pictures.directories().map(of_pictures).collect();
         let mut files: Vec<&Path> = self.counts.iter().map(PathBuf::as_path).collect();
         match (part, &self.out) {
             (Some(part), _) => files.push(part),
-            (None, Some(out)) if self.format.is_directory() => directories.push(out),
-            (None, out) => files.extend(out.as_deref()),
+            (None, out) => self
+                .format
+                .add_output(out.as_deref(), &mut directories, &mut files),
         }
-        places::check(&inputs.files, &directories, &files)
+        places::check(inputs, &directories, &files)
     }
 
     fn writers(

@@ -8,6 +8,7 @@ mod stored;
 use burn::tensor::{Device, Tensor};
 use mist::finder::Finder;
 use mist::geometry::{Detection, Keypoint, Truth};
+use mist::measurements::Measurements;
 use mist::metrics::{
     Bootstrap, Evaluation, EvaluationConfig, Evidence, IMPULSE_RADIUS_PX, ImageResult, MatchCounts,
     MatchRule, SquaredError, impulse_of, kernel_corr,
@@ -20,6 +21,7 @@ pub use stored::{EvaluateOptions, PROPOSALS_ALONE, StoredEvaluation, evaluate};
 
 use crate::batches;
 use crate::error::Result;
+use crate::features::FeatureCache;
 use counts::CountPair;
 
 /// Images taken at once.
@@ -40,6 +42,8 @@ pub struct Predictions {
     boxes_are_known: bool,
     /// Whether the boxes have labels.
     labelled: bool,
+    /// Whether K is the most that an image holds; then boxes only say where an object's centre is.
+    at_most: bool,
     /// The model's K.
     instances: usize,
     /// Error of each redrawn image, for models that redraw.
@@ -61,6 +65,21 @@ pub fn predict(
     count: u64,
     device: &Device,
 ) -> Result<Predictions> {
+    predict_with(finder, dataset, None, count, device)
+}
+
+/// As [`predict`], with features that are kept in the place of images. A model whose K is only the most that an image
+/// holds is asked for as many in each image.
+///
+/// # Errors
+/// As [`predict`].
+pub fn predict_with(
+    finder: &dyn Finder,
+    dataset: &dyn Dataset,
+    features: Option<&FeatureCache>,
+    count: u64,
+    device: &Device,
+) -> Result<Predictions> {
     let count = dataset.len().map_or(count, |length| count.min(length));
     let most = dataset.max_instances().unwrap_or(finder.instances());
     let class_names = dataset.class_names();
@@ -68,6 +87,7 @@ pub fn predict(
         classes: class_names.len(),
         boxes_are_known: true,
         labelled: finder.classes().is_some(),
+        at_most: finder.is_at_most(),
         instances: finder.instances(),
         ..Predictions::default()
     };
@@ -75,9 +95,28 @@ pub fn predict(
     let mut first = 0;
     while first < count {
         let taken = (count - first).min(BATCH) as usize;
-        let (_, batch) = batches::load(dataset, first, taken, finder.channels(), device)?;
+        let k = vec![most; taken];
+        let kept = match features {
+            Some(features) => {
+                let batch = batches::load_features(dataset, features, first, taken, device)?;
+                let found = match &batch.features {
+                    Some(features) => finder.find_in_features(features.clone(), &k)?,
+                    None => None,
+                };
+                found.map(|found| (batch, found))
+            }
+            None => None,
+        };
+        let (batch, found) = match kept {
+            Some(kept) => kept,
+            None => {
+                let channels = finder.channels();
+                let (_, batch) = batches::load(dataset, first, taken, channels, device)?;
+                let found = finder.find(batch.images.clone(), &k)?;
+                (batch, found)
+            }
+        };
         let images = &batch.images;
-        let found = finder.find(images.clone(), &vec![most; taken])?;
         if let Some(redrawn) = finder.redraw(images.clone(), &found)? {
             // Images end at 0 and 1: bright objects that overlap sum to more, in the scene as in what is redrawn.
             let errors = squared_errors(images, &redrawn.clamp(0.0, 1.0))?;
@@ -107,7 +146,9 @@ pub fn predict(
         predictions
             .images
             .extend(pairs.map(|(truths, mut detections)| {
-                detections.truncate(truths.len());
+                if !finder.is_at_most() {
+                    detections.truncate(truths.len());
+                }
                 ImageResult {
                     truths: truths.clone(),
                     detections,
@@ -124,6 +165,9 @@ impl Predictions {
         let config = EvaluationConfig {
             class_count: self.classes,
             rule: match self.labelled {
+                true if self.at_most => MatchRule::Centre {
+                    background: self.classes.saturating_sub(1),
+                },
                 true => MatchRule::Iou,
                 false => MatchRule::IouUnlabelled,
             },
@@ -140,9 +184,31 @@ impl Predictions {
             kernel_corr: self.kernel_corr,
         };
         let mut evaluation = Evaluation::new(evidence, &config);
+        if self.at_most {
+            evaluation.metrics = without_sizes(&evaluation.metrics);
+            evaluation.intervals = without_sizes(&evaluation.intervals);
+        }
         counts::insert_errors(&self.counts, &mut evaluation.metrics);
         evaluation
     }
+}
+
+/// The metrics that do not depend on the size of boxes, and average precision.
+fn without_sizes<T: Copy>(metrics: &Measurements<T>) -> Measurements<T> {
+    let of_sizes = [
+        "iou50",
+        "both",
+        "scale_err",
+        "classif_official",
+        "_official",
+    ];
+    let kept = metrics.iter().filter(|(name, _)| {
+        !of_sizes
+            .iter()
+            .any(|of_size| name.starts_with(of_size) || name.ends_with(of_size))
+    });
+    kept.map(|(name, value)| (name.to_owned(), *value))
+        .collect()
 }
 
 /// What was found in an image whose true boxes are not known.

@@ -10,8 +10,10 @@ use mist::proposals::Proposals;
 use mist_data::{Catalog, Split};
 
 use super::annotated::{self, Annotated};
-use super::{ProposalFinder, predict};
+use super::{ProposalFinder, predict_with};
+use crate::backbones;
 use crate::error::{Error, Result};
+use crate::features::FeatureCache;
 use crate::machine;
 use crate::models::{self, Choice, Loaded, Origin};
 use crate::observer::Observer;
@@ -68,7 +70,8 @@ pub fn evaluate(
     observer: &mut dyn Observer,
 ) -> Result<StoredEvaluation> {
     let device = &options.device;
-    let loaded = models::load(&options.model, options.choice, device)?;
+    let data = options.data.as_deref();
+    let loaded = models::load_with(&options.model, options.choice, data, device)?;
     let finder: &dyn Finder = match options.proposals {
         None => loaded.finder.as_ref(),
         Some(proposals) => &ProposalFinder {
@@ -92,8 +95,28 @@ pub fn evaluate(
             .map_or(options.count, |len| len.min(options.count)),
         dataset.name()
     ));
+    let features = match &loaded.card.model.backbone {
+        Some(config) => {
+            let (backbone, sha256) = backbones::load(config, data)?;
+            let backbone = (&backbone, sha256.as_str());
+            Some(FeatureCache::open(
+                dataset.as_ref(),
+                backbone,
+                config,
+                observer,
+            )?)
+        }
+        None => None,
+    };
     let begun = Instant::now();
-    let predictions = predict(finder, dataset.as_ref(), options.count, device)?;
+    let dataset_ref = dataset.as_ref();
+    let predictions = predict_with(
+        finder,
+        dataset_ref,
+        features.as_ref(),
+        options.count,
+        device,
+    )?;
     let secs_per_image = begun.elapsed().as_secs_f64() / options.count.max(1) as f64;
     let evaluation = predictions.evaluate(Some(Bootstrap::default()));
     if let Some(path) = &options.sheet {

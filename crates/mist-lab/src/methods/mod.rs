@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod toy;
 
-use mist::baselines::SupervisedConfig;
+use mist::baselines::{CamConfig, SupervisedConfig, Xie20Config};
 use mist::centres::CentresConfig;
 use mist::lifted::LiftedConfig;
 use mist::training::Method;
@@ -62,6 +62,10 @@ methods! {
     "centres" => Centres(CentresConfig),
     /// True centres and the class of each patch: the upper bound.
     "supervised" => Supervised(SupervisedConfig),
+    /// Differentiable top-k: masks over all places.
+    "xie20" => Xie20(Xie20Config),
+    /// Class activation maps.
+    "cam" => Cam(CamConfig),
     /// A method that only tests know.
     #[cfg(test)]
     "toy" => Toy(toy::ToyConfig),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use burn::tensor::{Device, Tensor};
 use mist::Error;
+use mist::backbone::Backbone;
 use mist::finder::Finder;
 use mist::geometry::{Detection, PixelBox};
 use mist::measurements::Measurements;
@@ -60,7 +61,13 @@ impl Method for ToyConfig {
         Ok(Box::new(Toy { config, brightness }))
     }
 
-    fn load(&self, _: &ModelConfig, weights: &[u8], _: &Device) -> Result<Box<dyn Finder>, Error> {
+    fn load(
+        &self,
+        _: &ModelConfig,
+        weights: &[u8],
+        _: Option<&Backbone>,
+        _: &Device,
+    ) -> Result<Box<dyn Finder>, Error> {
         let file = SafeTensors::deserialize(weights)?;
         let bytes = file.tensor(NETWORK)?.data().try_into();
         let brightness = f32::from_le_bytes(bytes.unwrap_or_default());

@@ -2,6 +2,8 @@
 
 mod calibrated;
 mod checksum;
+#[cfg(test)]
+mod fuzz;
 
 pub use calibrated::calibrate;
 
@@ -15,6 +17,7 @@ use mist::model::{Model, ModelConfig};
 use mist_data::{Catalog, Dataset, FOLDER, Foreground, Split};
 use serde::{Deserialize, Serialize};
 
+use crate::backbones;
 use crate::calibration::Calibration;
 use crate::error::{AtPath, Context, Error, Result};
 use crate::methods::MethodConfig;
@@ -136,13 +139,30 @@ impl Loaded {
 /// # Errors
 /// When there is none, or a file is missing or damaged.
 pub fn load(path: &Path, choice: Choice, device: &Device) -> Result<Loaded> {
+    load_with(path, choice, None, device)
+}
+
+/// As [`load`], with weights of backbones looked for in a directory alone if one is given.
+///
+/// # Errors
+/// As [`load`]; when its backbone's weights are not found.
+pub fn load_with(
+    path: &Path,
+    choice: Choice,
+    data: Option<&Path>,
+    device: &Device,
+) -> Result<Loaded> {
     let (card, weights, origin) = find(path, choice)?;
     let method = MethodConfig::by_name(&card.method)
         .ok_or_else(|| Error::input(path, format_args!("unknown method `{}`", card.method)))?;
     let bytes = read(&weights, &card)?;
+    let backbone = match &card.model.backbone {
+        Some(config) => Some(backbones::load(config, data)?.0),
+        None => None,
+    };
     let finder = method
         .method()
-        .load(&card.model, &bytes, device)
+        .load(&card.model, &bytes, backbone.as_ref(), device)
         .context(weights.display())?;
     Ok(Loaded {
         finder,

@@ -44,6 +44,12 @@ recipes!(
     "gabor-reconstruct-proposals",
     "gabor64-reconstruct",
     "gabor256-reconstruct",
+    "voc-mist-resnet18",
+    "voc-mist-mobilenetv2",
+    "voc-mist-paper-resnet18",
+    "voc-xie20-resnet18",
+    "voc-cam-resnet18",
+    "voc-supervised-resnet18",
     "folder-reconstruct",
     "folder-classify",
 );

@@ -101,6 +101,8 @@ fn opened(bytes: &[u8]) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::Fault;
 
@@ -142,6 +144,22 @@ mod tests {
         }
         fs::write(&path, &whole[..whole.len() - 1]).unwrap();
         assert_eq!(newest(&checkpoints), b"one");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_checkpoint_holds_is_a_state_or_damaged(
+            begins_right in any::<bool>(),
+            rest in prop::collection::vec(any::<u8>(), 0..100),
+        ) {
+            let (directory, checkpoints) = checkpoints();
+            let begin: &[u8] = if begins_right { MAGIC } else { b"" };
+            fs::write(directory.path().join(LAST), [begin, &rest].concat()).unwrap();
+            let error = checkpoints.load(|_| ()).unwrap_err();
+            prop_assert_eq!(error.fault(), Fault::DamagedCheckpoint);
+            fs::write(directory.path().join(LAST), sealed(&rest)).unwrap();
+            prop_assert_eq!(newest(&checkpoints), rest);
+        }
     }
 
     #[test]

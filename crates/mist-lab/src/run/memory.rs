@@ -32,6 +32,10 @@ pub fn check(recipe: &Recipe, size: ImageSize) -> Result<()> {
 /// What the tapes of both networks hold at once, generously.
 fn needed_mb(recipe: &Recipe, size: ImageSize) -> Result<f64> {
     let model = &recipe.model;
+    if model.backbone.is_some() {
+        // Features are kept, and the networks on them are small.
+        return Ok(BASE_MB);
+    }
     let channels = model.image_channels();
     let values = |network: &Network, height_px: usize, width_px: usize| -> Result<f64> {
         let shapes = network.shapes(Shape::new(channels, height_px, width_px))?;

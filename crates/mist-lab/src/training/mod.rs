@@ -1,5 +1,6 @@
 //! Trainings: checked before they start, run in a directory of their own, resumed where they stopped.
 
+mod features;
 mod steps;
 
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use burn::tensor::Device;
+use mist::backbone::FeatureExtractor;
 use mist::training::{Learner, LearnerState, Setup};
 use mist_data::{Catalog, Dataset, FOLDER, FolderDataset, ShuffledCounts, Split};
 
@@ -22,6 +24,7 @@ use crate::run::whole_file;
 
 pub(crate) use steps::VALIDATION_IMAGES;
 
+use features::TrainingFeatures;
 use steps::Training;
 
 /// What a training runs with beside its recipe.
@@ -91,11 +94,9 @@ pub fn create_run(
     options: &TrainOptions,
 ) -> Result<RunDirectory> {
     check(recipe, &Catalog::new(options.data.as_deref()))?;
-    new_learner(
-        recipe,
-        &options.device.clone().autodiff(),
-        Weights::Starting,
-    )?;
+    let extractor = features::extractor(recipe, options.data.as_deref())?;
+    let device = options.device.clone().autodiff();
+    new_learner(recipe, &device, Weights::Starting, extractor.as_ref())?;
     RunDirectory::create(recipe, out)
 }
 
@@ -117,7 +118,12 @@ enum Weights {
     Any,
 }
 
-fn new_learner(recipe: &Recipe, device: &Device, weights: Weights) -> Result<Box<dyn Learner>> {
+fn new_learner(
+    recipe: &Recipe,
+    device: &Device,
+    weights: Weights,
+    features: Option<&FeatureExtractor>,
+) -> Result<Box<dyn Learner>> {
     let start = match &recipe.start {
         Some(path) if weights == Weights::Starting => Some(models::starting_weights(path)?),
         _ => None,
@@ -127,6 +133,7 @@ fn new_learner(recipe: &Recipe, device: &Device, weights: Weights) -> Result<Box
         optimisers: &recipe.optimiser,
         seed: recipe.seed,
         weights: start.as_deref(),
+        features,
         device,
     };
     let learner = recipe.method.method().learner(setup);
@@ -159,17 +166,26 @@ pub fn train(
         whole_file::remove_leftovers(&directory).at("clean up", &directory)?;
     }
     let device = options.device.clone().autodiff();
+    let dataset = open(&recipe, Split::Train, &catalog)?;
+    let held_out = open(&recipe, Split::Valid, &catalog)?;
+    let data = options.data.as_deref();
+    let parts = [dataset.as_ref(), held_out.as_ref()];
+    let features = TrainingFeatures::open(&recipe, data, parts, observer)?;
+    let extractor = features.as_ref().map(|features| &features.extractor);
     let saved = run
         .checkpoints()
         .load(|warning| observer.warning(&warning))?;
     let (learner, start) = match saved {
         Some((bytes, from)) => {
-            let mut learner = new_learner(&recipe, &device, Weights::Any)?;
+            let mut learner = new_learner(&recipe, &device, Weights::Any, extractor)?;
             let (state, step) = LearnerState::from_bytes(&bytes).context(from.display())?;
             learner.restore(state).context(from.display())?;
             (learner, step)
         }
-        None => (new_learner(&recipe, &device, Weights::Starting)?, 0),
+        None => {
+            let learner = new_learner(&recipe, &device, Weights::Starting, extractor)?;
+            (learner, 0)
+        }
     };
     let event = match start {
         0 => Event::Started,
@@ -183,8 +199,9 @@ pub fn train(
     let logger = Logger::open(run, start, observer)?;
     observer.training_started(start, recipe.steps);
     let training = Training {
-        dataset: open(&recipe, Split::Train, &catalog)?,
-        held_out: open(&recipe, Split::Valid, &catalog)?,
+        dataset,
+        held_out,
+        features,
         run: run.clone(),
         recipe,
         options,

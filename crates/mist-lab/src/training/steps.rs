@@ -9,11 +9,12 @@ use mist::measurements::Measurements;
 use mist::training::{Learner, Progress, Step};
 use mist_data::{Dataset, Item};
 
+use super::features::TrainingFeatures;
 use super::{End, TrainOptions};
 use crate::batches;
 use crate::error::{Error, Result};
-use crate::evaluation::predict;
-use crate::logger::Logger;
+use crate::evaluation::predict_with;
+use crate::logger::{Logger, SHOWN};
 use crate::models;
 use crate::observer::{Observer, TrainingProgress};
 use crate::recipe::Recipe;
@@ -32,6 +33,8 @@ pub(super) struct Training<'a> {
     pub observer: &'a mut dyn Observer,
     pub dataset: Arc<dyn Dataset>,
     pub held_out: Arc<dyn Dataset>,
+    /// For recipes with a backbone.
+    pub features: Option<TrainingFeatures>,
     pub learner: Box<dyn Learner>,
     pub logger: Logger,
 }
@@ -60,7 +63,7 @@ impl Training<'_> {
             self.keep_snapshot(0)?;
         }
         while *done < self.recipe.steps {
-            let (step, items) = self.step(*done)?;
+            let step = self.step(*done)?;
             *done += 1;
             let done = *done;
             let last = done == self.recipe.steps;
@@ -71,6 +74,7 @@ impl Training<'_> {
                 measurements: &step.measurements,
             });
             if done.is_multiple_of(every.sample) || last {
+                let items = self.items(done - 1)?;
                 self.logger.draw(done, &step.panels, &items)?;
             }
             if every.snapshot > 0 && done.is_multiple_of(every.snapshot) {
@@ -107,13 +111,28 @@ impl Training<'_> {
         Ok(End::Done)
     }
 
-    fn step(&mut self, done: u64) -> Result<(Step, Vec<Item>)> {
+    /// What the step after so many others saw.
+    fn items(&self, done: u64) -> Result<Vec<Item>> {
+        let first = done * self.recipe.batch as u64;
+        let channels = self.recipe.model.image_channels();
+        let count = self.recipe.batch.min(SHOWN);
+        let dataset = self.dataset.as_ref();
+        let (items, _) = batches::load(dataset, first, count, channels, &self.options.device)?;
+        Ok(items)
+    }
+
+    fn step(&mut self, done: u64) -> Result<Step> {
         let recipe = &self.recipe;
         let first = done * recipe.batch as u64;
         let channels = recipe.model.image_channels();
         let device = self.options.device.clone().autodiff();
         let dataset = self.dataset.as_ref();
-        let (items, batch) = batches::load(dataset, first, recipe.batch, channels, &device)?;
+        let batch = match &self.features {
+            Some(features) => {
+                batches::load_features(dataset, &features.train, first, recipe.batch, &device)?
+            }
+            None => batches::load(dataset, first, recipe.batch, channels, &device)?.1,
+        };
         let progress = Progress {
             step: done,
             steps: recipe.steps,
@@ -130,7 +149,7 @@ impl Training<'_> {
                 let what = format!("the loss is not finite: {name} is {value} ({images})");
                 Err(self.diverged(done, &what))
             }
-            None => Ok((step, items)),
+            None => Ok(step),
         }
     }
 
@@ -150,7 +169,10 @@ impl Training<'_> {
         let device = &self.options.device;
         let finder = self.learner.finder(device)?;
         let held_out = self.held_out.as_ref();
-        let predictions = match predict(finder.as_ref(), held_out, VALIDATION_IMAGES, device) {
+        let features = self.features.as_ref().map(|features| &features.held_out);
+        let finder_ref = finder.as_ref();
+        let count = VALIDATION_IMAGES;
+        let predictions = match predict_with(finder_ref, held_out, features, count, device) {
             Err(error @ Error::Pixels(_)) => {
                 return Err(self.diverged(done - 1, &format!("{error} (held-out images)")));
             }

@@ -8,6 +8,7 @@ use super::maps::resized;
 use super::targets::Targets;
 use super::{CentreModel, CentresConfig, loss};
 use crate::Error;
+use crate::backbone::Backbone;
 use crate::finder::Finder;
 use crate::geometry::Keypoint;
 use crate::keypoints;
@@ -54,6 +55,7 @@ impl Method for CentresConfig {
         &self,
         model: &ModelConfig,
         weights: &[u8],
+        _: Option<&Backbone>,
         device: &Device,
     ) -> Result<Box<dyn Finder>, Error> {
         let model = Model::from_safetensors(model.clone(), weights, device)?;

@@ -19,6 +19,17 @@ pub enum Suppression {
 }
 
 impl Suppression {
+    /// As [`Suppression::pick`], for maps that no extractor sees.
+    pub(crate) fn places(
+        self,
+        scores: &[f32],
+        width: usize,
+        window_px: usize,
+        selection: Selection,
+    ) -> Vec<usize> {
+        self.pick(scores, width, window_px, selection)
+    }
+
     /// Indices of the selected pixels that are left, strongest first, then of the strongest that are not.
     pub(super) fn pick(
         self,

@@ -1,42 +1,25 @@
 //! The multi-scale heatmap network (paper, appendix A, "Standard architecture").
 
-use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::{LocalSoftmax, ScaleLevels, resize, scale_fusion};
 use crate::Error;
 use crate::networks::{InputStatistics, NetworkModule};
 
-/// H: one detector, run on the image resized by the inverse of each scale.
+/// One detector, run on the image resized by the inverse of each scale.
 ///
 /// Sharing the detector keeps it from favouring a scale. With a single level there is nothing to fuse and the
 /// sharpened heatmap itself is returned.
-#[derive(Module, Debug)]
-pub struct HeatmapNetwork {
-    /// The convolutional network that scores each pixel.
-    pub detector: NetworkModule,
-    #[module(skip)]
+#[derive(Clone, Debug)]
+pub struct MultiScale {
     levels: ScaleLevels,
-    #[module(skip)]
     softmax: LocalSoftmax,
 }
 
-impl HeatmapNetwork {
-    /// A heatmap network around a detector.
-    pub fn new(detector: NetworkModule, levels: ScaleLevels, softmax: LocalSoftmax) -> Self {
-        Self {
-            detector,
-            levels,
-            softmax,
-        }
-    }
-
-    /// The same with a detector whose gradients are not wanted.
-    pub fn frozen(&self) -> Self {
-        Self {
-            detector: self.detector.frozen(),
-            ..self.clone()
-        }
+impl MultiScale {
+    /// So many scales, sharpened by a softmax.
+    pub fn new(levels: ScaleLevels, softmax: LocalSoftmax) -> Self {
+        Self { levels, softmax }
     }
 
     /// The scales, one per channel of the heatmap.
@@ -52,12 +35,13 @@ impl HeatmapNetwork {
     ///
     /// # Errors
     /// When the detector has several output channels, or the image is too small for it.
-    pub fn forward(
+    pub(super) fn forward(
         &self,
+        detector: &NetworkModule,
         images: Tensor<4>,
         statistics: InputStatistics,
     ) -> Result<Tensor<4>, Error> {
-        let channels = self.detector.network().out_channels();
+        let channels = detector.network().out_channels();
         if channels != 1 {
             return Err(Error::Mismatch {
                 what: "output channels of the detector",
@@ -73,7 +57,7 @@ impl HeatmapNetwork {
             .map(|&scale| {
                 let (small_height, small_width) = (scaled(height, scale), scaled(width, scale));
                 let image = resize(images.clone(), small_height, small_width)?;
-                let scores = self.detector.forward(image, statistics)?;
+                let scores = detector.forward(image, statistics)?;
                 resize(scores, height, width)
             })
             .collect::<Result<Vec<_>, Error>>()?;

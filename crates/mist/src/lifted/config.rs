@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ExplorationConfig;
+use super::{AssignedClassification, ExplorationConfig};
 use crate::Error;
 use crate::loss::{MeanDistance, check_window};
 use crate::model::{ModelConfig, TaskNetwork};
@@ -17,6 +17,23 @@ pub enum StageOrder {
     TaskFirst,
     /// Keypoints, task network, detector (the released code).
     KeypointsFirst,
+}
+
+/// What the predictions of an image's patches are compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelLoss {
+    /// Their mean with the mean label (section 4.2).
+    #[default]
+    Mean,
+    /// Each one with a label of its own: cross-entropy under the best assignment of the image's labels to its patches.
+    Assigned,
+}
+
+impl LabelLoss {
+    fn is_mean(&self) -> bool {
+        *self == Self::Mean
+    }
 }
 
 /// How the detector's squared error is reduced.
@@ -38,6 +55,9 @@ pub enum HeatmapLoss {
 pub struct LiftedConfig {
     /// Order of the stages.
     pub order: StageOrder,
+    /// What each patch's prediction is compared with.
+    #[serde(skip_serializing_if = "LabelLoss::is_mean")]
+    pub label_loss: LabelLoss,
     /// How classification compares mean prediction and mean label.
     pub mean_distance: MeanDistance,
     /// Factor on the task loss.
@@ -94,6 +114,13 @@ pub struct JitterConfig {
     pub scale_frac: f32,
     /// Rotation; for classifiers only.
     pub rotation_rad: f32,
+    /// Share of each patch's channels that are left out, for patches of features.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dropout_frac: f32,
+}
+
+fn is_zero(value: &f32) -> bool {
+    *value == 0.0
 }
 
 /// Settings of the detector stage.
@@ -104,6 +131,9 @@ pub struct HeatmapConfig {
     pub loss: HeatmapLoss,
     /// Window, odd, over which heatmap and target are summed before they are compared; 1 is the paper's.
     pub window_px: usize,
+    /// Weighs each keypoint by its patch's probability of the image's own labels; for heatmaps on a backbone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub weigh_keypoints: bool,
 }
 
 impl Default for KeypointConfig {
@@ -124,6 +154,7 @@ impl Default for HeatmapConfig {
         Self {
             loss: HeatmapLoss::Sum,
             window_px: 1,
+            weigh_keypoints: false,
         }
     }
 }
@@ -132,6 +163,7 @@ impl Default for LiftedConfig {
     fn default() -> Self {
         Self {
             order: StageOrder::TaskFirst,
+            label_loss: LabelLoss::Mean,
             mean_distance: MeanDistance::Squared,
             task_loss_factor: 1.0,
             proposals: ProposalConfig::default(),
@@ -175,6 +207,7 @@ impl LiftedConfig {
             ("jitter.shift_px", jitter.shift_px, LENGTH_PX),
             ("jitter.scale_frac", jitter.scale_frac, 0.0..=0.99),
             ("jitter.rotation_rad", jitter.rotation_rad, ANGLE_RAD),
+            ("jitter.dropout_frac", jitter.dropout_frac, 0.0..=0.99),
             ("task_loss_factor", self.task_loss_factor, WEIGHT),
         ])?;
         if let HeatmapLoss::WeightedMean { sharpness } = self.heatmap.loss {
@@ -183,6 +216,33 @@ impl LiftedConfig {
         Bounds::new("keypoints.steps", 0, 1000).check(keypoints.steps)?;
         check_window(self.heatmap.window_px)?;
         self.exploration.check()?;
+        let standard = self.exploration.searches()
+            || self.proposals != ProposalConfig::default()
+            || jitter.rotation_rad != 0.0;
+        if model.backbone.is_some() && standard {
+            return Err(Error::Setting {
+                name: "proposals, exploration and jitter.rotation_rad",
+                requirement: "left out for a heatmap on a backbone".into(),
+            });
+        }
+        if model.backbone.is_none() && self.heatmap.weigh_keypoints {
+            return Err(Error::Setting {
+                name: "heatmap.weigh_keypoints",
+                requirement: "false without a backbone".into(),
+            });
+        }
+        let most = AssignedClassification::MOST_INSTANCES;
+        if self.label_loss == LabelLoss::Assigned
+            && (model.backbone.is_none() || model.extractor.instances > most)
+        {
+            return Err(Error::Setting {
+                name: "label_loss",
+                requirement: format!(
+                    "`mean` without a backbone or with more than {most} instances"
+                )
+                .into(),
+            });
+        }
         if matches!(model.task, TaskNetwork::Autoencoder { .. }) && jitter.rotation_rad != 0.0 {
             return Err(Error::Setting {
                 name: "jitter.rotation_rad",

@@ -1,6 +1,6 @@
 //! Random changes of patches, so that the task network sees each object anew every time.
 
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -8,7 +8,7 @@ use super::JitterConfig;
 use crate::Error;
 use crate::geometry::Keypoint;
 use crate::keypoints;
-use crate::sample::{PatchGeometry, RotatedKeypoint, sample, sample_rotated};
+use crate::sample::{PatchGeometry, RotatedKeypoint, Source, sample_rotated};
 use crate::training::Progress;
 
 impl JitterConfig {
@@ -16,14 +16,14 @@ impl JitterConfig {
     /// same for the same seed and step.
     pub(super) fn patches(
         &self,
-        images: &Tensor<4>,
+        source: &Source,
         points: Tensor<3>,
         geometry: PatchGeometry,
         seed: u64,
         progress: Progress,
     ) -> Result<(Tensor<5>, Tensor<3>), Error> {
         if *self == Self::default() {
-            let patches = sample(images.clone(), points.clone(), geometry)?;
+            let patches = source.sample(points.clone(), geometry)?;
             return Ok((patches, points));
         }
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -40,10 +40,10 @@ impl JitterConfig {
                 moved.collect()
             })
             .collect();
-        let points = keypoints::to_tensor(&moved, &images.device())?;
+        let points = keypoints::to_tensor(&moved, &source.maps.device())?;
         if self.rotation_rad == 0.0 {
-            let patches = sample(images.clone(), points.clone(), geometry)?;
-            return Ok((patches, points));
+            let patches = source.sample(points.clone(), geometry)?;
+            return Ok((self.dropped(patches, &mut random), points));
         }
         let rotated: Vec<Vec<RotatedKeypoint>> = moved
             .into_iter()
@@ -55,8 +55,26 @@ impl JitterConfig {
                 rotated.collect()
             })
             .collect();
-        let patches = sample_rotated(images, &rotated, geometry)?;
+        let patches = sample_rotated(&source.maps, &rotated, geometry)?;
         Ok((patches, points))
+    }
+
+    /// Some channels of each patch zeroed, the others larger by as much.
+    fn dropped(&self, patches: Tensor<5>, random: &mut ChaCha8Rng) -> Tensor<5> {
+        if self.dropout_frac == 0.0 {
+            return patches;
+        }
+        let [batch, instances, channels, ..] = patches.dims();
+        let kept = 1.0 / (1.0 - self.dropout_frac);
+        let factors: Vec<f32> = (0..batch * instances * channels)
+            .map(|_| match random.random::<f32>() < self.dropout_frac {
+                true => 0.0,
+                false => kept,
+            })
+            .collect();
+        let shape = [batch, instances, channels, 1, 1];
+        let factors = Tensor::from_data(TensorData::new(factors, shape), &patches.device());
+        patches * factors
     }
 }
 
@@ -71,14 +89,14 @@ mod tests {
         let jitter = JitterConfig {
             shift_px: 2.0,
             scale_frac: 0.1,
-            rotation_rad: 0.0,
+            ..JitterConfig::default()
         };
-        let images = Tensor::zeros([1, 1, 16, 16], &device);
+        let source = Source::image(Tensor::zeros([1, 1, 16, 16], &device));
         let points = Tensor::full([1, 3, 3], 8.0, &device);
         let progress = Progress { step, steps: 9 };
         let geometry = PatchGeometry::mnist();
         let (_, points) = jitter
-            .patches(&images, points, geometry, seed, progress)
+            .patches(&source, points, geometry, seed, progress)
             .unwrap();
         points.inner().try_into_vec_as::<f32>().unwrap()
     }

@@ -3,10 +3,14 @@
 use burn::tensor::Device;
 
 use super::exploration::Verdict;
-use super::{Classification, Evidence, LiftedConfig, LiftedStep, Moment, Reconstruction};
+use super::{
+    AssignedClassification, Classification, Evidence, LabelLoss, LiftedConfig, LiftedStep, Moment,
+    Reconstruction,
+};
 use crate::Error;
 use crate::finder::Finder;
 use crate::model::{ModelConfig, TaskNetwork};
+use crate::networks::FeatureClassifier;
 use crate::training::{
     Batch, Learner, LearnerState, Method, Optimisers, Progress, Setup, Step, TrainedModel,
 };
@@ -27,37 +31,51 @@ impl LiftedLearner {
     /// # Errors
     /// As [`Learner::step`].
     pub fn lifted_step(&mut self, batch: &Batch, progress: Progress) -> Result<LiftedStep, Error> {
-        let model = self.trained.model.config();
-        let images = batch.images.clone();
-        let release = &self.config.exploration.release;
+        let source = self.trained.model.source_of(batch)?;
+        let exploration = &self.config.exploration;
         let moment = Moment {
             seed: self.seed,
             progress,
-            released_at: self.evidence.released_at(release),
+            released_at: self.evidence.released_at(&exploration.release),
+            search_frac: exploration.settle.from_frac,
         };
+        if moment.is_settled() {
+            self.trained.settle_detector()?;
+        }
+        let model = self.trained.model.config();
         let step = match model.task {
-            TaskNetwork::Classifier { classes, .. } => {
+            TaskNetwork::FeatureClassifier(FeatureClassifier { classes, .. })
+                if self.config.label_loss == LabelLoss::Assigned =>
+            {
+                let labels = batch.labels(classes, model.extractor.instances)?;
+                let task = AssignedClassification { labels };
+                self.config.step(&mut self.trained, source, &task, moment)?
+            }
+            TaskNetwork::Classifier { classes, .. }
+            | TaskNetwork::FeatureClassifier(FeatureClassifier { classes, .. }) => {
                 let task = Classification {
                     mean_labels: batch.mean_labels(classes)?,
                     distance: self.config.mean_distance,
                 };
-                self.config.step(&mut self.trained, images, &task, moment)?
+                self.config.step(&mut self.trained, source, &task, moment)?
             }
             TaskNetwork::Autoencoder { .. } => {
                 let geometry = model.geometry;
                 let task = Reconstruction { geometry };
-                self.config.step(&mut self.trained, images, &task, moment)?
+                self.config.step(&mut self.trained, source, &task, moment)?
             }
         };
         let verdict = self
             .evidence
-            .observe(release, progress.step, step.task_loss);
+            .observe(exploration, progress.step, step.task_loss);
         if verdict == Verdict::Restart {
+            let features = self.trained.model.features().cloned();
             self.trained = TrainedModel::new(Setup {
                 model: self.trained.model.config(),
                 optimisers: &self.optimisers,
                 seed: self.evidence.seed_of_weights(self.seed),
                 weights: None,
+                features: features.as_ref(),
                 device: &batch.images.device(),
             })?;
         }
@@ -95,7 +113,7 @@ impl LiftedConfig {
             trained: TrainedModel::new(setup)?,
             optimisers: setup.optimisers.clone(),
             seed: setup.seed,
-            evidence: Evidence::new(&self.exploration.release, setup.weights.is_some()),
+            evidence: Evidence::new(&self.exploration, setup.weights.is_some()),
         })
     }
 }

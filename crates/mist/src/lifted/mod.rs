@@ -4,6 +4,7 @@
 //! network, the keypoints and the detector: the task loss moves the first two, and the detector learns to put its
 //! maxima where the keypoints went.
 
+mod assigned;
 mod config;
 mod exploration;
 mod jitter;
@@ -12,13 +13,14 @@ mod stages;
 mod start;
 mod task;
 
+pub use assigned::AssignedClassification;
 pub use config::{
-    HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LiftedConfig, ProposalConfig,
-    StageOrder,
+    HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LabelLoss, LiftedConfig,
+    ProposalConfig, StageOrder,
 };
 pub use exploration::{
     CentringConfig, ChosenSet, ClassVotes, Evidence, ExchangeConfig, ExplorationConfig, Moment,
-    PoolConfig, RedrawnVotes, ReleaseConfig, Verdict,
+    PoolConfig, RedrawnVotes, ReleaseConfig, SettleConfig, TakeOffConfig, Verdict,
 };
 pub use learner::LiftedLearner;
 pub use stages::LiftedStep;

@@ -6,12 +6,11 @@ use super::exploration::Search;
 use super::{HeatmapLoss, LiftedConfig, Moment, StageOrder, Task};
 use crate::Error;
 use crate::geometry::Keypoint;
+use crate::heatmap::{HeatmapTarget, resize};
 use crate::keypoints;
-use crate::loss::heatmap_loss;
 use crate::measurements::Measurements;
 use crate::networks::{InputStatistics, NetworkModule};
-use crate::sample::{PatchGeometry, sample};
-use crate::splat::splat;
+use crate::sample::{PatchGeometry, Source};
 use crate::training::{Panel, Step, TrainedModel};
 
 /// What one step computed.
@@ -21,7 +20,7 @@ pub struct LiftedStep {
     pub task_loss: f32,
     /// Mean loss of the detector.
     pub heatmap_loss: f32,
-    /// H(I), `[batch, scales, height, width]`.
+    /// H(I), `[batch, scales, height, width]`; of a backbone's heatmap the response, as large as the image.
     pub heatmaps: Tensor<4>,
     /// G of the moved keypoints, as `heatmaps`.
     pub targets: Tensor<4>,
@@ -51,21 +50,35 @@ impl LiftedStep {
     }
 }
 
+/// Maps as large as the image: coarse ones are resized, and may need to lose channels before.
+fn shown(
+    source: &Source,
+    maps: Tensor<4>,
+    responses: impl Fn(Tensor<4>) -> Tensor<4>,
+) -> Result<Tensor<4>, Error> {
+    if source.stride_px == 1.0 {
+        return Ok(maps);
+    }
+    let [_, _, height, width] = maps.dims();
+    let side_px = |cells: usize| (cells as f32 * source.stride_px) as usize;
+    resize(responses(maps), side_px(height), side_px(width))
+}
+
 impl LiftedConfig {
-    /// One step on a batch `[batch, channels, height, width]`; what is random depends on the moment alone.
+    /// One step on what a model sees of a batch; what is random depends on the moment alone.
     ///
     /// # Errors
     /// When the shapes do not belong together or the heatmap is not finite.
     pub fn step(
         &self,
         trained: &mut TrainedModel,
-        images: Tensor<4>,
+        source: Source,
         task: &impl Task,
         moment: Moment,
     ) -> Result<LiftedStep, Error> {
         let progress = moment.progress;
         let model = &trained.model;
-        let images = model.foreground(images);
+        let images = source.maps.clone();
         let heatmap = if moment.freezes_detector(trained) {
             // A graph that is never differentiated would stay in memory.
             model.heatmap.frozen()
@@ -74,14 +87,14 @@ impl LiftedConfig {
         };
         let heatmaps = heatmap.forward(images.clone(), InputStatistics::Batch)?;
         let plain = heatmaps.clone().detach().inner();
-        let start = self.start_keypoints(trained, &images, plain.clone(), task, progress)?;
+        let start = self.start_keypoints(trained, &source, plain.clone(), task, progress)?;
         let anchors = keypoints::to_tensor(&start, &images.device())?;
         let task_stage = |trained: &mut TrainedModel, points: Tensor<3>| {
             let geometry = trained.model.config().geometry;
             let jitter = self.exploration.centring.jitter(self.jitter, moment);
             let points = points.detach();
             let (patches, points) =
-                jitter.patches(&images, points, geometry, moment.seed, progress)?;
+                jitter.patches(&source, points, geometry, moment.seed, progress)?;
             self.task_stage(trained, &images, patches, points, task, moment)
         };
         let mut exchanges = 0;
@@ -96,7 +109,7 @@ impl LiftedConfig {
             let (explored, made) = self.exploration.search(&start, &search)?;
             exchanges = made;
             let explored = keypoints::to_tensor(&explored, &images.device())?;
-            self.keypoint_stage(trained, &images, explored, anchors, task)
+            self.keypoint_stage(trained, &source, explored, anchors, task)
         };
         let (moved, task_losses) = match self.order {
             _ if self.starts_from_proposals(progress) => {
@@ -113,18 +126,30 @@ impl LiftedConfig {
                 (moved, losses)
             }
         };
+        let keypoint_weights = match self.heatmap.weigh_keypoints {
+            true => {
+                let geometry = trained.model.config().geometry;
+                let patches = source.sample(moved.clone(), geometry)?;
+                task.keypoint_weights(&trained.model.task.frozen(), patches)?
+            }
+            false => None,
+        };
         let moved = keypoints::from_tensor(moved.inner())?;
-        let levels = trained.model.heatmap.levels();
         let [_, _, height, width] = heatmaps.dims();
-        let targets = splat(&moved, levels, height, width, &images.device())?;
+        let targets = trained.model.heatmap.target(
+            &moved,
+            keypoint_weights.as_deref(),
+            [height, width],
+            &images.device(),
+        )?;
         let weights = task_losses.clone();
         let heatmap_loss =
             self.detector_stage(trained, &images, heatmaps, targets.clone(), weights, moment)?;
         Ok(LiftedStep {
             task_loss: task_losses.mean().inner().into_scalar(),
             heatmap_loss,
-            heatmaps: plain,
-            targets: targets.inner(),
+            heatmaps: shown(&source, plain, |maps| trained.model.heatmap.response(maps))?,
+            targets: shown(&source, targets.response().inner(), |maps| maps)?,
             start,
             moved,
             exchanges,
@@ -135,7 +160,7 @@ impl LiftedConfig {
     fn keypoint_stage(
         &self,
         trained: &TrainedModel,
-        images: &Tensor<4>,
+        source: &Source,
         start: Tensor<3>,
         anchors: Tensor<3>,
         task: &impl Task,
@@ -146,7 +171,7 @@ impl LiftedConfig {
         let mut last_step = anchors.clone().inner().zeros_like();
         for _ in 0..config.steps {
             let leaf = moved.clone().detach().require_grad();
-            let losses = self.task_losses(trained, &frozen, images, leaf.clone(), task)?;
+            let losses = self.task_losses(trained, &frozen, source, leaf.clone(), task)?;
             let mut total = losses.sum();
             if config.lambda != 0.0 {
                 let distance = (leaf.clone() - anchors.clone()).square().sum();
@@ -207,13 +232,13 @@ impl LiftedConfig {
         &self,
         trained: &TrainedModel,
         network: &NetworkModule,
-        images: &Tensor<4>,
+        source: &Source,
         points: Tensor<3>,
         task: &impl Task,
     ) -> Result<Tensor<1>, Error> {
         let geometry = trained.model.config().geometry;
-        let patches = sample(images.clone(), points.clone(), geometry)?;
-        Ok(task.loss(network, images, patches, points)? * self.task_loss_factor)
+        let patches = source.sample(points.clone(), geometry)?;
+        Ok(task.loss(network, &source.maps, patches, points)? * self.task_loss_factor)
     }
 
     /// Updates the detector towards a heatmap with its maxima at the keypoints.
@@ -222,12 +247,16 @@ impl LiftedConfig {
         trained: &mut TrainedModel,
         images: &Tensor<4>,
         heatmaps: Tensor<4>,
-        targets: Tensor<4>,
+        targets: HeatmapTarget,
         task_losses: Tensor<1>,
         moment: Moment,
     ) -> Result<f32, Error> {
-        let [_, scales, height, width] = heatmaps.dims();
-        let squares = heatmap_loss(heatmaps, targets, self.heatmap.window_px)?;
+        let [_, channels, height, width] = heatmaps.dims();
+        // Offsets have a loss of their own.
+        let scales = trained.model.heatmap.levels().values().len().min(channels);
+        let heatmap = &trained.model.heatmap;
+        let found = heatmap.losses(heatmaps, targets, self.heatmap.window_px)?;
+        let squares = found.response;
         let losses = match self.heatmap.loss {
             HeatmapLoss::Sum => squares,
             HeatmapLoss::WeightedMean { sharpness } => {
@@ -235,10 +264,14 @@ impl LiftedConfig {
                 squares * weights / (scales * height * width) as f64
             }
         };
+        let losses = match found.offsets {
+            Some(offsets) => losses + offsets,
+            None => losses,
+        };
         let loss = losses.mean();
         if !moment.freezes_detector(trained) {
             let gradients = loss.backward();
-            trained.step_detector(&gradients, moment.since_release())?;
+            trained.step_detector(&gradients, moment.of_search())?;
         }
         trained.observe_input(images.clone());
         Ok(loss.inner().into_scalar())

@@ -7,6 +7,7 @@ use crate::Error;
 use crate::extract::without_scores;
 use crate::geometry::Keypoint;
 use crate::keypoints;
+use crate::sample::Source;
 use crate::training::{Progress, TrainedModel};
 
 impl LiftedConfig {
@@ -19,29 +20,29 @@ impl LiftedConfig {
     pub(super) fn start_keypoints(
         &self,
         trained: &TrainedModel,
-        images: &Tensor<4>,
+        source: &Source,
         heatmaps: Tensor<4>,
         task: &impl Task,
         progress: Progress,
     ) -> Result<Vec<Vec<Keypoint>>, Error> {
         let config = trained.model.config();
         let proposals = || {
-            let images = images.clone().inner();
+            let images = source.maps.clone().inner();
             self.proposals.kind.keypoints(images, config)
         };
         if self.starts_from_proposals(progress) {
             return proposals();
         }
-        let levels = trained.model.heatmap.levels();
-        let own = without_scores(config.extractor.extract(heatmaps, levels)?);
+        let heatmap = &trained.model.heatmap;
+        let own = without_scores(heatmap.extract(&config.extractor, heatmaps)?);
         if !self.proposals.compete {
             return Ok(own);
         }
         let proposals = proposals()?;
         let frozen = trained.model.task.frozen();
         let losses = |keypoints: &[Vec<Keypoint>]| -> Result<Vec<f32>, Error> {
-            let points = keypoints::to_tensor(keypoints, &images.device())?;
-            let losses = self.task_losses(trained, &frozen, images, points, task)?;
+            let points = keypoints::to_tensor(keypoints, &source.maps.device())?;
+            let losses = self.task_losses(trained, &frozen, source, points, task)?;
             Ok(losses.inner().try_into_vec_as::<f32>()?)
         };
         let losses = losses(&own)?.into_iter().zip(losses(&proposals)?);

@@ -44,6 +44,22 @@ pub trait Task {
         keypoints: Tensor<3>,
         instances: usize,
     ) -> Result<Vec<Box<dyn ChosenSet>>, Error>;
+
+    /// What each keypoint counts for in the detector's target, from its patch; `None` where all count the same.
+    ///
+    /// # Shapes
+    /// - `patches`: `[batch, K, channels, patch_px, patch_px]`
+    ///
+    /// # Errors
+    /// When the shapes do not belong together.
+    fn keypoint_weights(
+        &self,
+        network: &NetworkModule,
+        patches: Tensor<5>,
+    ) -> Result<Option<Vec<Vec<f32>>>, Error> {
+        let (_, _) = (network, patches);
+        Ok(None)
+    }
 }
 
 /// Multiple-instance classification (section 4.2).

@@ -7,6 +7,7 @@ mod autoencoder;
 mod classifier;
 mod detector;
 mod encoder;
+mod feature_classifier;
 mod fused;
 mod initialise;
 mod module;
@@ -17,8 +18,9 @@ pub use autoencoder::{PatchValues, autoencoder};
 pub use classifier::classifier;
 pub use detector::DetectorConfig;
 pub use encoder::EncoderConfig;
+pub use feature_classifier::FeatureClassifier;
 /// What convolutions on the CPU multiply; [`Precision::select`] sets it for the whole process.
 pub use mist_kernels::simd::Precision;
 pub use module::{InputStatistics, NetworkModule};
 pub use style::BlockStyle;
-pub(crate) use weights::refuse_unknown;
+pub(crate) use weights::{NamedTensor, finite_tensor, refuse_unknown};

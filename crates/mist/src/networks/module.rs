@@ -5,7 +5,10 @@ use burn::tensor::activation::{relu, sigmoid, softmax};
 use burn::tensor::module::{conv_transpose2d, conv2d, max_pool2d};
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, MaxPoolOptions, PadMode};
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use mist_kernels::network::{Layer, Network, NormPlacement, Padding, ResidualBlock, Shape};
+use mist_kernels::network::{
+    Activation, BasicBlock, InvertedResidual, Layer, Network, NormPlacement, Padding,
+    ResidualBlock, Shape, StridedConv,
+};
 
 use super::fused::Executors;
 use super::initialise::initial_parameters;
@@ -172,7 +175,8 @@ impl NetworkModule {
         let parameters = self.parameters.val();
         let on_cpu = images.device().inner() == Device::flex();
         let in_f32 = [images.dtype(), parameters.dtype()] == [DType::F32; 2];
-        if !on_cpu || !in_f32 || self.network.layers().is_empty() {
+        let wants_gradient = parameters.is_require_grad() && self.network.is_forward_only();
+        if !on_cpu || !in_f32 || wants_gradient || self.network.layers().is_empty() {
             return self.forward_by_operations(images, statistics);
         }
         self.check_lengths()?;
@@ -260,6 +264,13 @@ impl NetworkModule {
             Layer::Branch | Layer::Join => x,
             Layer::Sigmoid => sigmoid(x),
             Layer::Softmax => softmax(x, 1),
+            Layer::StridedConv(conv) => strided(x, conv, parameters),
+            Layer::MaxPool3 => {
+                let options = MaxPoolOptions::new([3, 3]);
+                max_pool2d(x, options.with_stride([2, 2]).with_padding([1, 1]))
+            }
+            Layer::BasicBlock(block) => basic_block(x, block, parameters),
+            Layer::InvertedResidual(block) => inverted_residual(x, block, parameters),
         }
     }
 
@@ -327,7 +338,11 @@ struct Convolution {
 
 impl Convolution {
     fn apply(self, x: Tensor<4>, border_px: usize) -> Tensor<4> {
-        let options = ConvOptions::new([1, 1], [border_px, border_px], [1, 1], 1);
+        self.stride(x, border_px, 1, 1)
+    }
+
+    fn stride(self, x: Tensor<4>, border_px: usize, stride: usize, groups: usize) -> Tensor<4> {
+        let options = ConvOptions::new([stride; 2], [border_px; 2], [1, 1], groups);
         conv2d(x, self.weight, Some(self.bias), options)
     }
 }
@@ -375,6 +390,60 @@ fn residual(x: Tensor<4>, block: ResidualBlock, parameters: &mut ParameterReader
         }
     };
     relu(skip + branch)
+}
+
+fn strided(x: Tensor<4>, conv: StridedConv, parameters: &mut ParameterReader) -> Tensor<4> {
+    let border_px = conv.kernel_px / 2;
+    let convolved = parameters
+        .convolution()
+        .stride(x, border_px, conv.stride, 1);
+    activate(convolved, conv.activation)
+}
+
+fn activate(x: Tensor<4>, activation: Activation) -> Tensor<4> {
+    match activation {
+        Activation::None => x,
+        Activation::Relu => relu(x),
+        Activation::Relu6 => x.clamp(0.0, 6.0),
+    }
+}
+
+fn basic_block(x: Tensor<4>, block: BasicBlock, parameters: &mut ParameterReader) -> Tensor<4> {
+    let channels = x.dims()[1];
+    let middle = relu(
+        parameters
+            .convolution()
+            .stride(x.clone(), 1, block.stride, 1),
+    );
+    let branch = parameters.convolution().apply(middle, 1);
+    let skip = match block.projects(channels) {
+        true => parameters.convolution().stride(x, 0, block.stride, 1),
+        false => x,
+    };
+    relu(branch + skip)
+}
+
+fn inverted_residual(
+    x: Tensor<4>,
+    block: InvertedResidual,
+    parameters: &mut ParameterReader,
+) -> Tensor<4> {
+    let channels = x.dims()[1];
+    let hidden = channels * block.expansion;
+    let mut middle = x.clone();
+    if block.expansion > 1 {
+        middle = activate(parameters.convolution().apply(middle, 0), Activation::Relu6);
+    }
+    let depthwise = parameters.convolution();
+    middle = activate(
+        depthwise.stride(middle, 1, block.stride, hidden),
+        Activation::Relu6,
+    );
+    let branch = parameters.convolution().apply(middle, 0);
+    match block.is_residual(channels) {
+        true => branch + x,
+        false => branch,
+    }
 }
 
 fn border_px(padding: Padding) -> usize {

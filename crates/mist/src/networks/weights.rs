@@ -19,6 +19,16 @@ pub(crate) struct NamedTensor {
     bytes: Vec<u8>,
 }
 
+impl NamedTensor {
+    /// A tensor of one dimension.
+    pub fn vector(values: &[f32]) -> Self {
+        Self {
+            shape: vec![values.len()],
+            bytes: bytes_of(values),
+        }
+    }
+}
+
 impl View for NamedTensor {
     fn dtype(&self) -> Dtype {
         Dtype::F32
@@ -155,7 +165,11 @@ fn is_computable(value: f32) -> bool {
     (value * value).is_finite()
 }
 
-fn finite_tensor(file: &SafeTensors, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
+pub(crate) fn finite_tensor(
+    file: &SafeTensors,
+    name: &str,
+    shape: &[usize],
+) -> Result<Vec<f32>, Error> {
     let view = file.tensor(name).map_err(|_| Error::MissingTensor {
         name: name.to_owned(),
     })?;

@@ -10,10 +10,12 @@ mod hat;
 mod paste;
 mod rotated;
 mod sampler;
+mod source;
 
 pub use paste::{paste, paste_by_operations};
 pub use rotated::{RotatedKeypoint, sample_rotated};
 pub use sampler::{sample, sample_by_operations};
+pub use source::Source;
 
 use burn::tensor::Tensor;
 use mist_kernels::sampler::Sizes;

@@ -98,6 +98,31 @@ impl GaussianSplat {
         width: usize,
         device: &Device,
     ) -> Result<GaussianTarget, Error> {
+        self.splat_weighted(keypoints, None, height, width, device)
+    }
+
+    /// As [`GaussianSplat::splat`] with a weight for each keypoint: the height of its Gaussian, and what its offsets
+    /// count for.
+    ///
+    /// # Errors
+    /// As [`GaussianSplat::splat`]; when there is not one weight per keypoint.
+    pub fn splat_weighted(
+        &self,
+        keypoints: &[Vec<Keypoint>],
+        weights: Option<&[Vec<f32>]>,
+        height: usize,
+        width: usize,
+        device: &Device,
+    ) -> Result<GaussianTarget, Error> {
+        let count = |lists: &[Vec<f32>]| lists.iter().map(Vec::len).collect::<Vec<_>>();
+        let expected: Vec<usize> = keypoints.iter().map(Vec::len).collect();
+        if let Some(actual) = weights.map(count).filter(|actual| *actual != expected) {
+            return Err(Error::Mismatch {
+                what: "weights of keypoints",
+                expected,
+                actual,
+            });
+        }
         let positive = self.stride_px > 0.0 && self.base_box_px > 0.0 && height > 0 && width > 0;
         if !positive {
             return Err(Error::Setting {
@@ -110,15 +135,16 @@ impl GaussianSplat {
         let mut offsets = vec![0.0f32; batch * 2 * area];
         let mut mask = vec![0.0f32; batch * area];
         for (image, keypoints) in keypoints.iter().enumerate() {
-            for keypoint in keypoints {
+            for (place, keypoint) in keypoints.iter().enumerate() {
+                let weight = weights.map_or(1.0, |weights| weights[image][place]);
                 let (x, x_offset) = self.cell(keypoint.x_px, width);
                 let (y, y_offset) = self.cell(keypoint.y_px, height);
                 let index = y * width + x;
                 offsets[2 * image * area + index] = x_offset;
                 offsets[(2 * image + 1) * area + index] = y_offset;
-                mask[image * area + index] = 1.0;
+                mask[image * area + index] = weight;
                 let map = &mut response[image * area..(image + 1) * area];
-                self.add_gaussian(map, width, (x, y));
+                self.add_gaussian(map, width, (x, y), weight);
             }
         }
         let tensor = |values: Vec<f32>, channels: usize| {
@@ -143,7 +169,7 @@ impl GaussianSplat {
         (cell as usize, position - cell)
     }
 
-    fn add_gaussian(&self, map: &mut [f32], width: usize, (x, y): (usize, usize)) {
+    fn add_gaussian(&self, map: &mut [f32], width: usize, (x, y): (usize, usize), weight: f32) {
         let eighth = self.base_box_px / self.stride_px / 8.0;
         let variance = match self.width {
             GaussianWidth::Variance => eighth,
@@ -152,7 +178,7 @@ impl GaussianSplat {
         for (index, value) in map.iter_mut().enumerate() {
             let dx = (index % width) as f32 - x as f32;
             let dy = (index / width) as f32 - y as f32;
-            *value += (-0.5 * (dx * dx + dy * dy) / variance).exp();
+            *value += weight * (-0.5 * (dx * dx + dy * dy) / variance).exp();
         }
     }
 }

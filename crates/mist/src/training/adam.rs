@@ -16,6 +16,13 @@ pub struct AdamConfig {
     pub beta2: f32,
     /// Added to the root.
     pub epsilon: f32,
+    /// Share of each parameter that a step takes off, times the learning rate (Loshchilov and Hutter, 2019); 0 is Adam.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub weight_decay: f32,
+}
+
+fn is_zero(value: &f32) -> bool {
+    *value == 0.0
 }
 
 impl Default for AdamConfig {
@@ -25,6 +32,7 @@ impl Default for AdamConfig {
             beta1: 0.9,
             beta2: 0.999,
             epsilon: 1e-8,
+            weight_decay: 0.0,
         }
     }
 }
@@ -81,16 +89,18 @@ impl Adam {
             beta1,
             beta2,
             epsilon,
+            weight_decay,
         } = self.config;
         self.steps = self.steps.saturating_add(1);
         let bias = |beta: f32| 1.0 - f64::from(beta).powf(f64::from(self.steps));
         let rate = (f64::from(learning_rate) * f64::from(factor) / bias(beta1)) as f32;
         let root_bias = (1.0 / bias(beta2).sqrt()) as f32;
+        let kept = 1.0 - learning_rate * factor * weight_decay;
         let state = self.means.iter_mut().zip(&mut self.squares);
         for ((value, &gradient), (mean, square)) in values.iter_mut().zip(gradient).zip(state) {
             *mean = beta1 * *mean + (1.0 - beta1) * gradient;
             *square = beta2 * *square + (1.0 - beta2) * gradient * gradient;
-            *value -= rate * *mean / (square.sqrt() * root_bias + epsilon);
+            *value = *value * kept - rate * *mean / (square.sqrt() * root_bias + epsilon);
         }
     }
 }

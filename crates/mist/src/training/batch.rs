@@ -10,6 +10,8 @@ use crate::geometry::Truth;
 pub struct Batch {
     /// `[batch, channels, height, width]`
     pub images: Tensor<4>,
+    /// Features of the images, as a backbone gave them, where they are known: `[batch, channels, height, width]`.
+    pub features: Option<Tensor<4>>,
     /// How often each class occurs in each image, where that is known.
     pub class_counts: Option<Vec<Vec<usize>>>,
     /// The true boxes of each image, where they are known: for evaluation and the supervised bound.
@@ -41,6 +43,31 @@ impl Batch {
         Ok(Tensor::from_data(data, &self.images.device()))
     }
 
+    /// The labels of each image's objects, `K` of them: what is missing is filled up with the last class, the background.
+    ///
+    /// # Errors
+    /// When the counts are not known, are not of that many classes, or an image has more than `instances` objects.
+    pub fn labels(&self, classes: usize, instances: usize) -> Result<Vec<Vec<usize>>, Error> {
+        let what = "class counts";
+        let counts = self.class_counts.as_ref().ok_or(Error::NotKnown { what })?;
+        let of_image = |counts: &Vec<usize>| {
+            let objects = counts.iter().take(classes.saturating_sub(1)).enumerate();
+            let mut labels: Vec<usize> = objects
+                .flat_map(|(label, &count)| std::iter::repeat_n(label, count))
+                .collect();
+            if counts.len() != classes || labels.len() > instances {
+                return Err(Error::Mismatch {
+                    what: "classes of an image's counts, and its objects",
+                    expected: vec![classes, instances],
+                    actual: vec![counts.len(), labels.len()],
+                });
+            }
+            labels.resize(instances, classes - 1);
+            Ok(labels)
+        };
+        counts.iter().map(of_image).collect()
+    }
+
     /// The true boxes.
     ///
     /// # Errors
@@ -61,6 +88,7 @@ mod tests {
     fn shares_sum_to_one_and_what_is_not_known_is_an_error() {
         let mut batch = Batch {
             images: Tensor::zeros([2, 1, 4, 4], &Device::flex()),
+            features: None,
             class_counts: Some(vec![vec![3, 1], vec![0, 0]]),
             truths: None,
         };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Learner, OptimiserConfig};
 use crate::Error;
+use crate::backbone::{Backbone, FeatureExtractor};
 use crate::finder::Finder;
 use crate::model::{Model, ModelConfig};
 
@@ -30,7 +31,7 @@ pub trait Method {
     /// When the model or its starting weights are impossible.
     fn learner(&self, setup: Setup<'_>) -> Result<Box<dyn Learner>, Error>;
 
-    /// Reads a trained model from its weights.
+    /// Reads a trained model from its weights, and from those of its backbone where it has one.
     ///
     /// # Errors
     /// When the weights are damaged or belong to another model.
@@ -38,9 +39,10 @@ pub trait Method {
         &self,
         model: &ModelConfig,
         weights: &[u8],
+        backbone: Option<&Backbone>,
         device: &Device,
     ) -> Result<Box<dyn Finder>, Error> {
-        let model = Model::from_safetensors(model.clone(), weights, device)?;
+        let model = Model::from_safetensors_with(model.clone(), weights, backbone, device)?;
         Ok(Box::new(model))
     }
 }
@@ -56,6 +58,8 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// Weights to start from, as safetensors, instead of random ones.
     pub weights: Option<&'a [u8]>,
+    /// What photographs are seen through, for models that need it.
+    pub features: Option<&'a FeatureExtractor>,
     /// A device with autodiff.
     pub device: &'a Device,
 }
@@ -68,8 +72,11 @@ impl Setup<'_> {
     pub fn starting_model(&self) -> Result<Model, Error> {
         let config = self.model.clone();
         match self.weights {
-            Some(weights) => Model::from_safetensors(config, weights, self.device),
-            None => Model::init(config, self.seed, self.device),
+            Some(weights) => {
+                let backbone = self.features.map(|features| &features.backbone);
+                Model::from_safetensors_with(config, weights, backbone, self.device)
+            }
+            None => Model::init_with(config, self.seed, self.features.cloned(), self.device),
         }
     }
 }

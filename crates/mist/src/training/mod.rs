@@ -6,6 +6,7 @@ mod batch;
 mod checkpoint;
 mod learner;
 mod method;
+mod network_state;
 mod optimiser;
 mod schedule;
 mod step;

@@ -41,6 +41,7 @@ impl OptimiserConfig {
         within([
             ("adam.learning_rate", adam.learning_rate, 0.0..=f32::MAX),
             ("adam.epsilon", adam.epsilon, WEIGHT),
+            ("adam.weight_decay", adam.weight_decay, WEIGHT),
             ("clip_norm", self.clip_norm, WEIGHT),
             ("schedule.decay_from", schedule.decay_from, 0.0..=1.0),
             ("schedule.final_share", schedule.final_share, 0.0..=1.0),

@@ -1,13 +1,10 @@
 //! A [`Model`] under training.
 
-use std::collections::BTreeMap;
-
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 
-use super::{LearnerState, NetworkState, Optimiser, Progress, Setup};
+use super::{LearnerState, Optimiser, Progress, Setup};
 use crate::Error;
 use crate::model::{DETECTOR, Model, TASK};
-use crate::networks::NetworkModule;
 
 /// A model on a device with autodiff, and the optimisers of its two networks.
 #[derive(Debug)]
@@ -79,6 +76,21 @@ impl TrainedModel {
         Ok(())
     }
 
+    /// Gives the detector its averaged weights, where an average is kept; again as often as one likes.
+    ///
+    /// # Errors
+    /// When the average belongs to another network.
+    pub fn settle_detector(&mut self) -> Result<(), Error> {
+        if let Some(average) = &self.detector.average {
+            let detector = self.model.heatmap.detector.clone();
+            let device = detector.parameters.val().device();
+            let values = TensorData::new(average.clone(), [average.len()]);
+            self.model.heatmap.detector =
+                detector.with_parameters(Tensor::from_data(values, &device))?;
+        }
+        Ok(())
+    }
+
     /// Moves the detector's running input statistics towards those of a batch `[batch, channels, height, width]`.
     pub fn observe_input(&mut self, images: Tensor<4>) {
         let network = self.model.heatmap.detector.clone();
@@ -102,8 +114,10 @@ impl TrainedModel {
     /// # Errors
     /// When the device cannot be read.
     pub fn state(&self) -> Result<LearnerState, Error> {
-        let detector = network_state(DETECTOR, &self.model.heatmap.detector, &self.detector)?;
-        let task = network_state(TASK, &self.model.task, &self.task)?;
+        let detector = self
+            .detector
+            .network_state(DETECTOR, &self.model.heatmap.detector)?;
+        let task = self.task.network_state(TASK, &self.model.task)?;
         Ok(LearnerState {
             networks: vec![detector, task],
             memory: serde_json::Value::Null,
@@ -116,71 +130,9 @@ impl TrainedModel {
     /// When the state belongs to another model.
     pub fn restore(&mut self, state: &mut LearnerState) -> Result<(), Error> {
         let detector = self.model.heatmap.detector.clone();
-        self.model.heatmap.detector =
-            restored(detector, &mut self.detector, state.take(DETECTOR)?)?;
+        self.model.heatmap.detector = self.detector.restore(detector, state.take(DETECTOR)?)?;
         let task = self.model.task.clone();
-        self.model.task = restored(task, &mut self.task, state.take(TASK)?)?;
+        self.model.task = self.task.restore(task, state.take(TASK)?)?;
         Ok(())
     }
-}
-
-const PARAMETERS: &str = "parameters";
-const RUNNING_MEAN: &str = "running_mean";
-const RUNNING_VARIANCE: &str = "running_variance";
-const ADAM_MEANS: &str = "adam_means";
-const ADAM_SQUARES: &str = "adam_squares";
-const AVERAGE: &str = "average";
-
-fn network_state(
-    name: &str,
-    network: &NetworkModule,
-    optimiser: &Optimiser,
-) -> Result<NetworkState, Error> {
-    let (mean, variance) = network.running_statistics();
-    let (optimiser_steps, means, squares) = optimiser.adam.state();
-    let mut vectors = BTreeMap::from([
-        (PARAMETERS.to_owned(), network.parameter_values()?),
-        (RUNNING_MEAN.to_owned(), mean.try_into_vec_as::<f32>()?),
-        (
-            RUNNING_VARIANCE.to_owned(),
-            variance.try_into_vec_as::<f32>()?,
-        ),
-        (ADAM_MEANS.to_owned(), means.to_vec()),
-        (ADAM_SQUARES.to_owned(), squares.to_vec()),
-    ]);
-    if let Some(average) = &optimiser.average {
-        vectors.insert(AVERAGE.to_owned(), average.clone());
-    }
-    Ok(NetworkState {
-        name: name.to_owned(),
-        optimiser_steps,
-        vectors,
-    })
-}
-
-fn restored(
-    network: NetworkModule,
-    optimiser: &mut Optimiser,
-    mut state: NetworkState,
-) -> Result<NetworkModule, Error> {
-    let count = network.network().parameter_count();
-    let channels = network.network().in_channels();
-    let device = network.parameters.val().device();
-    let tensor = |values: Vec<f32>| {
-        let length = values.len();
-        Tensor::<1>::from_data(TensorData::new(values, [length]), &device)
-    };
-    let means = state.take(ADAM_MEANS, count)?;
-    let squares = state.take(ADAM_SQUARES, count)?;
-    let parameters = state.take(PARAMETERS, count)?;
-    let running_mean = state.take(RUNNING_MEAN, channels)?;
-    let running_variance = state.take(RUNNING_VARIANCE, channels)?;
-    if let Some(average) = &mut optimiser.average {
-        *average = state.take(AVERAGE, count)?;
-    }
-    optimiser
-        .adam
-        .restore(state.optimiser_steps, means, squares);
-    let network = network.with_parameters(tensor(parameters))?;
-    Ok(network.with_running_statistics(tensor(running_mean), tensor(running_variance)))
 }

@@ -1,6 +1,6 @@
 //! `mist data`: what there is to learn from.
 
-mod fetch;
+pub mod fetch;
 mod generate;
 mod list;
 mod show;
@@ -14,7 +14,7 @@ use crate::console::Console;
 pub fn run(command: Data, console: &Console) -> Result<()> {
     match command {
         Data::List { place } => list::run(&place),
-        Data::Fetch { name: _, out } => fetch::run(out, console),
+        Data::Fetch { name, out } => fetch::run(name, out, console),
         Data::Generate {
             part,
             out,

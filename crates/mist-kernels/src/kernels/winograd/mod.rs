@@ -15,6 +15,7 @@ use super::direct::Rows;
 use super::on_load::OnLoad;
 use super::outer::Products;
 use super::run::{MapSize, Tap};
+use crate::network::Activation;
 use crate::simd::{Kernel, Vector};
 
 /// Places of a transformed tile.
@@ -149,7 +150,7 @@ impl Kernel for WinogradConvolution<'_> {
                             src_step: c_in,
                             dst_step: c_out,
                             bias: None,
-                            relu: false,
+                            activation: Activation::None,
                             accumulate: false,
                         };
                         let from = sources.as_ptr().add(place * batch * c_in);

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::DetectedImage;
 use super::output::TextOutput;
+use super::places::OutputDirectory;
 use crate::error::{Error, Result};
 
 /// How detections are written; [`DetectionFormat::description`] says more.
@@ -81,7 +82,29 @@ impl DetectionFormat {
 
     /// Whether it is a file per image, in a directory.
     pub fn is_directory(self) -> bool {
-        matches!(self, Self::Voc | Self::Yolo)
+        self.extension_per_image().is_some()
+    }
+
+    /// What its files are called, where it is a file per image.
+    fn extension_per_image(self) -> Option<&'static str> {
+        match self {
+            Self::Voc => Some("xml"),
+            Self::Yolo => Some("txt"),
+            _ => None,
+        }
+    }
+
+    /// Adds the file or directory of its results to those of other outputs.
+    pub(super) fn add_output<'a>(
+        self,
+        out: Option<&'a Path>,
+        directories: &mut Vec<OutputDirectory<'a>>,
+        files: &mut Vec<&'a Path>,
+    ) {
+        match (out, self.extension_per_image()) {
+            (Some(path), Some(extension)) => directories.push(OutputDirectory { path, extension }),
+            (out, _) => files.extend(out),
+        }
     }
 
     /// Names in its directory that are not an image's.

@@ -37,13 +37,10 @@ pub fn merge(
     let header = check(&parts)?;
     let mut directories = Vec::new();
     let mut files: Vec<&Path> = request.counts.iter().map(PathBuf::as_path).collect();
-    match &request.out {
-        Some(out) if header.format.is_directory() => directories.push(out.as_path()),
-        out => files.extend(out.as_deref()),
-    }
+    let out = request.out.as_deref();
+    header.format.add_output(out, &mut directories, &mut files);
     // Parts lie beside directories of outputs, never in them.
     places::check(&request.shards, &directories, &files)?;
-    let out = request.out.as_deref();
     let mut writers = vec![writer(header.format, &header.class_names, out, stream)?];
     if let Some(counts) = &request.counts {
         writers.push(counts_writer(counts, &header.class_names)?);

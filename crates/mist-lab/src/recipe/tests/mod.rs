@@ -1,4 +1,5 @@
 mod extends;
+mod fuzz;
 mod mutations;
 mod old_form;
 mod show;

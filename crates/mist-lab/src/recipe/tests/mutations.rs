@@ -69,9 +69,11 @@ fn paths(value: &Value) -> Vec<Vec<String>> {
 
 /// Starts a model if it is small enough to be started often.
 fn start(config: &ModelConfig, name: &str) {
-    let detector = config.detector.network().expect(name);
+    let detector = config.detector_network().expect(name);
     let task = config.task.network().expect(name);
-    if detector.parameter_count() + task.parameter_count() < MAX_PARAMETERS {
+    // Backbones have weights that are not here.
+    let starts = config.backbone.is_none();
+    if starts && detector.parameter_count() + task.parameter_count() < MAX_PARAMETERS {
         let device = Compute::Cpu.device().unwrap();
         Model::init(config.clone(), 1, &device).expect(name);
     }

@@ -47,6 +47,9 @@ impl Method for SupervisedConfig {
 
 impl Learner for SupervisedLearner {
     fn step(&mut self, batch: &Batch, progress: Progress) -> Result<Step, Error> {
+        if self.trained.model.features().is_some() {
+            return super::photographs::step(&mut self.trained, batch, progress);
+        }
         let base_box_px = self.trained.model.config().geometry.base_box_px;
         let (images, truths) = (batch.images.clone(), batch.truths()?);
         let step = self

@@ -1,6 +1,7 @@
 //! The upper bound of Table 2: the same networks, trained on true centres and the class of each patch.
 
 mod learner;
+mod photographs;
 
 pub use learner::SupervisedLearner;
 

@@ -4,9 +4,9 @@ use super::{CentringConfig, Moment};
 use crate::lifted::JitterConfig;
 
 impl CentringConfig {
-    /// The jitter of a step: the usual one until the release, then wider.
+    /// The jitter of a step: wider while the detector learns, the usual one before and after.
     pub(in crate::lifted) fn jitter(&self, usual: JitterConfig, moment: Moment) -> JitterConfig {
-        if self.jitter_px == 0.0 || moment.released_at.is_none() {
+        if self.jitter_px == 0.0 || moment.released_at.is_none() || moment.is_settled() {
             return usual;
         }
         JitterConfig {
@@ -34,14 +34,16 @@ mod tests {
         let shift = |centring: CentringConfig, step, released_at| {
             let moment = Moment {
                 seed: 1,
-                progress: Progress { step, steps: 50 },
+                progress: Progress { step, steps: 60 },
                 released_at,
+                search_frac: 0.9,
             };
             centring.jitter(usual, moment).shift_px
         };
         assert_eq!(shift(centring, 20, None), 0.5);
         assert_eq!(shift(centring, 20, Some(20)), 4.0);
-        assert_eq!(shift(centring, 35, Some(20)), 2.5);
+        assert_eq!(shift(centring, 38, Some(20)), 2.5);
+        assert_eq!(shift(centring, 56, Some(20)), 0.5);
         assert_eq!(shift(CentringConfig::default(), 35, Some(20)), 0.5);
     }
 }

@@ -16,12 +16,16 @@ const MAX_EXCHANGES: usize = 1000;
 pub struct ExplorationConfig {
     /// When the detector starts to learn.
     pub release: ReleaseConfig,
+    /// How soon it must get somewhere.
+    pub take_off: TakeOffConfig,
     /// Places beside `E_K(H(I))`.
     pub pool: PoolConfig,
     /// Which of them replace keypoints.
     pub exchanges: ExchangeConfig,
     /// What keeps objects in the middle of their boxes.
     pub centring: CentringConfig,
+    /// When the detector has learned.
+    pub settle: SettleConfig,
 }
 
 /// A detector that is frozen, and keypoints that are not explored, until the task loss falls.
@@ -44,6 +48,18 @@ pub struct ReleaseConfig {
     pub patience_steps: u64,
 }
 
+/// Places between objects, from which parts of several are read, explain counts too, and a search that ends there stays for long.
+/// Where the task loss does not fall on soon after the release, both networks start anew.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TakeOffConfig {
+    /// Share of the plateau below which the mean task loss of the newest steps must fall.
+    pub below_frac: f32,
+    /// Steps since the release after which networks that have not got there are replaced by others with random weights; 0
+    /// keeps them.
+    pub patience_steps: u64,
+}
+
 /// The places that the task network votes on, beside `E_K(H(I))`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -56,7 +72,7 @@ pub struct PoolConfig {
     pub moved_sets: usize,
     /// Standard deviation of the moves along each axis at the release.
     pub moved_px: f32,
-    /// And at the end of the training; linear between.
+    /// And when the detector settles; linear between.
     pub final_moved_px: f32,
 }
 
@@ -80,8 +96,27 @@ pub struct ExchangeConfig {
 pub struct CentringConfig {
     /// Shift of the patches' jitter from the release on; 0 leaves it at `jitter.shift_px`.
     pub jitter_px: f32,
-    /// And at the end of the training; linear between.
+    /// And when the detector settles; linear between.
     pub final_jitter_px: f32,
+}
+
+/// The end of the search. The detector takes its averaged weights and rests; nothing is explored any more, and the task
+/// network learns on at `E_K(H(I))` with the usual jitter.
+///
+/// A task network that reads better and better keeps pulling boxes towards what tells a class; a detector at rest cannot
+/// follow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SettleConfig {
+    /// Share of the steps since the release in which the detector learns; 1 lets it learn to the end. Its schedule and
+    /// those of the exploration end there.
+    pub from_frac: f32,
+}
+
+impl Default for SettleConfig {
+    fn default() -> Self {
+        Self { from_frac: 1.0 }
+    }
 }
 
 impl Default for ReleaseConfig {
@@ -91,6 +126,15 @@ impl Default for ReleaseConfig {
             recent_steps: 25,
             below_frac: 0.8,
             task_rate_frac: 1.0,
+            patience_steps: 0,
+        }
+    }
+}
+
+impl Default for TakeOffConfig {
+    fn default() -> Self {
+        Self {
+            below_frac: 0.5,
             patience_steps: 0,
         }
     }
@@ -141,13 +185,16 @@ impl ExplorationConfig {
     pub fn check(&self) -> Result<(), Error> {
         let (release, pool) = (&self.release, &self.pool);
         let (exchanges, centring) = (&self.exchanges, &self.centring);
+        let settle = &self.settle;
         let px = |name, value| (name, value, LENGTH_PX);
         let share = |name, value| (name, value, 0.0..=1.0);
         let weight = |name, value| (name, value, WEIGHT);
         within([
             weight("exploration.release.below_frac", release.below_frac),
             weight("exploration.release.task_rate_frac", release.task_rate_frac),
+            weight("exploration.take_off.below_frac", self.take_off.below_frac),
             share("exploration.pool.uniform_frac", pool.uniform_frac),
+            share("exploration.settle.from_frac", settle.from_frac),
             px("exploration.pool.moved_px", pool.moved_px),
             px("exploration.pool.final_moved_px", pool.final_moved_px),
             px(

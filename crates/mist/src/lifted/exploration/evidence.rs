@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ReleaseConfig;
+use super::{ExplorationConfig, ReleaseConfig};
 
 /// Odd and far from small numbers, so that a restart does not repeat the next seed's start.
 const RESTART_STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -16,6 +16,9 @@ pub struct Evidence {
     /// Losses of the newest steps, oldest first.
     recent: Vec<f32>,
     released_at: Option<u64>,
+    /// Whether the loss fell on after the release.
+    #[serde(default)]
+    took_off: bool,
     /// How often the networks were replaced.
     #[serde(default)]
     restarts: u64,
@@ -38,9 +41,10 @@ pub enum Verdict {
 
 impl Evidence {
     /// Nothing yet, of networks that are given or random.
-    pub fn new(config: &ReleaseConfig, weights_are_given: bool) -> Self {
+    pub fn new(config: &ExplorationConfig, weights_are_given: bool) -> Self {
+        let may_restart = config.release.patience_steps > 0 || config.take_off.patience_steps > 0;
         Self {
-            keeps_weights: weights_are_given && config.patience_steps > 0,
+            keeps_weights: weights_are_given && may_restart,
             ..Self::default()
         }
     }
@@ -59,30 +63,35 @@ impl Evidence {
     }
 
     /// Takes note of the mean task loss of a step.
-    pub fn observe(&mut self, config: &ReleaseConfig, step: u64, task_loss: f32) -> Verdict {
-        if self.released_at(config).is_some() {
+    pub fn observe(&mut self, config: &ExplorationConfig, step: u64, task_loss: f32) -> Verdict {
+        let (release, take_off) = (&config.release, &config.take_off);
+        let released_at = self.released_at(release);
+        let may_take_off = take_off.patience_steps > 0 && release.plateau_steps > 0;
+        if released_at.is_some() && (!may_take_off || self.took_off) {
             return Verdict::Continue;
         }
-        if self.plateau.len() < config.plateau_steps {
+        if self.plateau.len() < release.plateau_steps {
             self.plateau.push(task_loss);
             return Verdict::Continue;
         }
-        if self.recent.len() >= config.recent_steps {
+        if self.recent.len() >= release.recent_steps {
             self.recent.remove(0);
         }
         self.recent.push(task_loss);
-        let enough = self.recent.len() == config.recent_steps;
-        if enough && mean(&self.recent) < f64::from(config.below_frac) * mean(&self.plateau) {
-            *self = Self {
-                released_at: Some(step + 1),
-                plateau: Vec::new(),
-                recent: Vec::new(),
-                ..*self
-            };
+        let (since, below_frac, patience) = match released_at {
+            None => (
+                self.restarted_at,
+                release.below_frac,
+                release.patience_steps,
+            ),
+            Some(released) => (released, take_off.below_frac, take_off.patience_steps),
+        };
+        let enough = self.recent.len() == release.recent_steps;
+        if enough && mean(&self.recent) < f64::from(below_frac) * mean(&self.plateau) {
+            self.fell(step, may_take_off);
             return Verdict::Continue;
         }
-        let patience = config.patience_steps;
-        if patience == 0 || self.keeps_weights || step + 1 < self.restarted_at + patience {
+        if patience == 0 || self.keeps_weights || step + 1 < since + patience {
             return Verdict::Continue;
         }
         *self = Self {
@@ -91,6 +100,17 @@ impl Evidence {
             ..Self::default()
         };
         Verdict::Restart
+    }
+
+    /// The loss has fallen as far as it had to: the release, or the take-off after it. What is not needed any more is
+    /// forgotten.
+    fn fell(&mut self, step: u64, may_take_off: bool) {
+        self.took_off = self.released_at.is_some();
+        self.released_at = self.released_at.or(Some(step + 1));
+        self.recent = Vec::new();
+        if self.took_off || !may_take_off {
+            self.plateau = Vec::new();
+        }
     }
 }
 
@@ -103,11 +123,14 @@ fn mean(losses: &[f32]) -> f64 {
 mod tests {
     use super::*;
 
-    fn config(plateau_steps: usize) -> ReleaseConfig {
-        ReleaseConfig {
-            plateau_steps,
-            recent_steps: 3,
-            ..ReleaseConfig::default()
+    fn config(plateau_steps: usize) -> ExplorationConfig {
+        ExplorationConfig {
+            release: ReleaseConfig {
+                plateau_steps,
+                recent_steps: 3,
+                ..ReleaseConfig::default()
+            },
+            ..ExplorationConfig::default()
         }
     }
 
@@ -116,7 +139,7 @@ mod tests {
         for (step, &loss) in losses.iter().enumerate() {
             evidence.observe(&config(4), step as u64, loss);
         }
-        evidence.released_at(&config(4))
+        evidence.released_at(&config(4).release)
     }
 
     #[test]
@@ -127,15 +150,13 @@ mod tests {
         assert_eq!(with(&[0.7, 0.7, 0.7]), Some(7));
         assert_eq!(with(&[1.1, 1.1, 0.7, 0.7]), None);
         assert_eq!(with(&[1.1, 1.1, 0.7, 0.7, 0.7, 5.0, 5.0]), Some(9));
-        assert_eq!(Evidence::default().released_at(&config(0)), Some(0));
+        assert_eq!(Evidence::default().released_at(&config(0).release), Some(0));
     }
 
     #[test]
     fn networks_that_learn_nothing_are_replaced_unless_they_were_given() {
-        let config = ReleaseConfig {
-            patience_steps: 10,
-            ..config(4)
-        };
+        let mut config = config(4);
+        config.release.patience_steps = 10;
         let restarts = |mut evidence: Evidence, steps: u64| -> Vec<u64> {
             let is_restart = |step: &u64| evidence.observe(&config, *step, 1.0) == Verdict::Restart;
             (0..steps).filter(is_restart).collect()
@@ -151,7 +172,31 @@ mod tests {
         for step in 10..20 {
             evidence.observe(&config, step, if step < 14 { 1.0 } else { 0.1 });
         }
-        assert_eq!(evidence.released_at(&config), Some(17));
+        assert_eq!(evidence.released_at(&config.release), Some(17));
+    }
+
+    #[test]
+    fn a_loss_that_stays_after_the_release_replaces_the_networks_too() {
+        let mut config = config(4);
+        config.take_off.patience_steps = 6;
+        // Released after step 6, at 0.7 of the plateau.
+        let outcome = |after_release: f32| {
+            let mut evidence = Evidence::default();
+            let losses = [1.0; 4].into_iter().chain([0.7; 3]);
+            let losses = losses.chain([after_release; 20]).enumerate();
+            let is_restart = |(step, loss): (usize, f32)| {
+                (evidence.observe(&config, step as u64, loss) == Verdict::Restart).then_some(step)
+            };
+            let restart = losses.clone().find_map(is_restart);
+            (restart, evidence)
+        };
+        let (restart, evidence) = outcome(0.6);
+        assert_eq!(restart, Some(12));
+        assert_eq!(evidence.released_at(&config.release), None);
+        let (restart, evidence) = outcome(0.4);
+        assert_eq!(restart, None);
+        assert_eq!(evidence.released_at(&config.release), Some(7));
+        assert!(evidence.took_off && evidence.plateau.is_empty());
     }
 
     #[test]

@@ -26,14 +26,15 @@ pub(in crate::lifted) struct Search<'a, T: Task> {
 }
 
 impl ExplorationConfig {
-    /// Better places for the keypoints, and the number of exchanges in all images. Without a search, or before the
-    /// release, the keypoints stay.
+    /// Better places for the keypoints, and the number of exchanges in all images. Without a search, before the release
+    /// or once the detector has settled, the keypoints stay.
     pub(in crate::lifted) fn search<T: Task>(
         &self,
         own: &[Vec<Keypoint>],
         search: &Search<'_, T>,
     ) -> Result<(Vec<Vec<Keypoint>>, usize), Error> {
-        if !self.searches() || search.moment.released_at.is_none() {
+        let moment = search.moment;
+        if !self.searches() || moment.released_at.is_none() || moment.is_settled() {
             return Ok((own.to_vec(), 0));
         }
         let [_, scales, height_px, width_px] = search.heatmaps.dims();

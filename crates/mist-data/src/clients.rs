@@ -33,7 +33,7 @@ impl Clients {
     }
 
     /// Runs a client in a directory; on failure says why.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         name: &str,
         arguments: &[&str],

@@ -1,5 +1,7 @@
 //! A whole model: H, E_K, S and T with their settings (paper, section 3), as one value and one file.
 
+mod photographs;
+
 use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Tensor, TensorData};
 use mist_kernels::network::{Network, NetworkError, Shape};
@@ -7,18 +9,22 @@ use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::backbone::{Backbone, BackboneConfig, FeatureExtractor, FeatureStatistics};
 use crate::extract::{Extractor, ScoredKeypoint, Selection};
 use crate::finder::{Finder, Patches};
 use crate::geometry::{Detection, Keypoint};
-use crate::heatmap::{HeatmapNetwork, LocalSoftmax, ScaleLevels};
+use crate::heatmap::{
+    CoarseHeatmap, HeatmapKind, HeatmapNetwork, LocalSoftmax, MultiScale, ScaleLevels, resize,
+};
 use crate::keypoints;
 use crate::large::{ImageView, LargeSearch};
 use crate::networks::{
-    DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, PatchValues, autoencoder,
-    classifier, refuse_unknown,
+    DetectorConfig, EncoderConfig, FeatureClassifier, InputStatistics, NetworkModule, PatchValues,
+    autoencoder, classifier, refuse_unknown,
 };
-use crate::sample::{PatchGeometry, paste, sample};
+use crate::sample::{PatchGeometry, Source, paste, sample};
 use crate::settings::within;
+use crate::training::Batch;
 
 /// Names of the two networks in weights, checkpoints and settings.
 pub(crate) const DETECTOR: &str = "detector";
@@ -45,6 +51,8 @@ pub enum TaskNetwork {
         #[serde(default)]
         values: PatchValues,
     },
+    /// Reads a class from each patch of a backbone's features.
+    FeatureClassifier(FeatureClassifier),
 }
 
 impl TaskNetwork {
@@ -53,6 +61,7 @@ impl TaskNetwork {
         match self {
             Self::Classifier { classes, .. } => Some(*classes),
             Self::Autoencoder { .. } => None,
+            Self::FeatureClassifier(classifier) => Some(classifier.classes),
         }
     }
 
@@ -64,6 +73,7 @@ impl TaskNetwork {
         match self {
             Self::Classifier { encoder, classes } => classifier(encoder, *classes),
             Self::Autoencoder { encoder, values } => autoencoder(encoder, *values),
+            Self::FeatureClassifier(classifier) => classifier.network(),
         }
     }
 }
@@ -92,6 +102,10 @@ pub struct ModelConfig {
     pub geometry: PatchGeometry,
     /// T.
     pub task: TaskNetwork,
+    /// What photographs are seen through: with it H and S work on features, and `scales`, `detector` and `softmax` do not
+    /// count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backbone: Option<BackboneConfig>,
     /// From this score on what is found is an object, for models that find out how many there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_score: Option<f32>,
@@ -109,6 +123,7 @@ impl ModelConfig {
             extractor: Extractor::default(),
             geometry: PatchGeometry::default(),
             task,
+            backbone: None,
             least_score: None,
         }
     }
@@ -126,6 +141,7 @@ impl ModelConfig {
                 encoder: EncoderConfig::official(),
                 classes: 10,
             },
+            backbone: None,
             least_score: None,
         }
     }
@@ -139,20 +155,60 @@ impl ModelConfig {
             ("background", self.background, -1e6..=1e6),
             ("least_score", self.least_score.unwrap_or(0.0), 0.0..=1.0),
         ])?;
-        self.detector.network()?;
+        self.detector_network()?;
         self.task.network()?;
         self.softmax.check()?;
         self.extractor.check()?;
         self.geometry.check()?;
         let patch_px = self.geometry.patch_px;
-        let patch = Shape::new(self.image_channels(), patch_px, patch_px);
+        let patch = Shape::new(self.source_channels(), patch_px, patch_px);
         self.task.network()?.output_shape(patch)?;
-        Ok(())
+        let on_features = matches!(self.task, TaskNetwork::FeatureClassifier(_));
+        match &self.backbone {
+            Some(backbone) if on_features => backbone.check(),
+            None if !on_features => Ok(()),
+            _ => Err(Error::Setting {
+                name: "task",
+                requirement: "`feature_classifier` with a backbone, and only then".into(),
+            }),
+        }
     }
 
     /// Channels of the images it sees.
     pub fn image_channels(&self) -> usize {
-        self.detector.in_channels
+        match self.backbone {
+            Some(_) => 3,
+            None => self.detector.in_channels,
+        }
+    }
+
+    /// Channels of what H and S see: images, or a backbone's features.
+    pub fn source_channels(&self) -> usize {
+        match &self.backbone {
+            Some(backbone) => backbone.architecture.channels(),
+            None => self.detector.in_channels,
+        }
+    }
+
+    /// The network of H.
+    ///
+    /// # Errors
+    /// When a setting is out of range.
+    pub fn detector_network(&self) -> Result<Network, NetworkError> {
+        match &self.backbone {
+            Some(backbone) => backbone.head.network(self.source_channels()),
+            None => self.detector.network(),
+        }
+    }
+
+    fn heatmap_kind(&self) -> HeatmapKind {
+        match &self.backbone {
+            Some(backbone) => {
+                let base_box_px = self.geometry.base_box_px;
+                HeatmapKind::Coarse(CoarseHeatmap::new(backbone, base_box_px))
+            }
+            None => HeatmapKind::MultiScale(MultiScale::new(self.scales.clone(), self.softmax)),
+        }
     }
 }
 
@@ -164,6 +220,7 @@ pub struct Model {
     /// T.
     pub task: NetworkModule,
     config: ModelConfig,
+    features: Option<FeatureExtractor>,
 }
 
 impl Model {
@@ -172,23 +229,47 @@ impl Model {
     /// # Errors
     /// When the settings are impossible.
     pub fn init(config: ModelConfig, seed: u64, device: &Device) -> Result<Self, Error> {
+        Self::init_with(config, seed, None, device)
+    }
+
+    /// As [`Model::init`], with what photographs are seen through.
+    ///
+    /// # Errors
+    /// As [`Model::init`]; when the model needs a backbone that is not given.
+    pub fn init_with(
+        config: ModelConfig,
+        seed: u64,
+        features: Option<FeatureExtractor>,
+        device: &Device,
+    ) -> Result<Self, Error> {
         config.check()?;
-        let detector = NetworkModule::init(config.detector.network()?, seed, device)?;
+        let detector = NetworkModule::init(config.detector_network()?, seed, device)?;
         let task = NetworkModule::init(config.task.network()?, !seed, device)?;
-        Self::from_networks(config, detector, task)
+        Self::from_networks(config, detector, task, features)
     }
 
     fn from_networks(
         config: ModelConfig,
         detector: NetworkModule,
         task: NetworkModule,
+        features: Option<FeatureExtractor>,
     ) -> Result<Self, Error> {
-        let heatmap = HeatmapNetwork::new(detector, config.scales.clone(), config.softmax);
+        if let (Some(backbone), None) = (&config.backbone, &features) {
+            let weights = backbone.weights.clone();
+            return Err(Error::NoBackbone { weights });
+        }
+        let heatmap = HeatmapNetwork::of_kind(detector, config.heatmap_kind())?;
         Ok(Self {
             heatmap,
             task,
             config,
+            features,
         })
+    }
+
+    /// What it sees photographs through.
+    pub fn features(&self) -> Option<&FeatureExtractor> {
+        self.features.as_ref()
     }
 
     /// The settings.
@@ -218,6 +299,7 @@ impl Model {
             self.config.clone(),
             copy(&self.heatmap.detector, detector)?,
             copy(&self.task, task)?,
+            self.features.clone(),
         )
     }
 
@@ -230,14 +312,80 @@ impl Model {
         bytes: &[u8],
         device: &Device,
     ) -> Result<Self, Error> {
+        Self::from_safetensors_with(config, bytes, None, device)
+    }
+
+    /// As [`Model::from_safetensors`], with the backbone that photographs are seen through.
+    ///
+    /// # Errors
+    /// As [`Model::from_safetensors`]; when the model needs a backbone that is not given.
+    pub fn from_safetensors_with(
+        config: ModelConfig,
+        bytes: &[u8],
+        backbone: Option<&Backbone>,
+        device: &Device,
+    ) -> Result<Self, Error> {
         config.check()?;
         let file = SafeTensors::deserialize(bytes)?;
         let read = |network, prefix| NetworkModule::from_named(network, &file, prefix, device);
-        let (detector, mut known) = read(config.detector.network()?, DETECTOR)?;
+        let (detector, mut known) = read(config.detector_network()?, DETECTOR)?;
         let (task, of_task) = read(config.task.network()?, TASK)?;
         known.extend(of_task);
-        refuse_unknown(&file, &known)?;
-        Self::from_networks(config, detector, task)
+        let features = match backbone.filter(|_| config.backbone.is_some()) {
+            Some(backbone) => {
+                let (statistics, names) =
+                    FeatureStatistics::from_named(&file, config.source_channels())?;
+                known.extend(names);
+                Some(FeatureExtractor {
+                    backbone: backbone.clone(),
+                    statistics,
+                })
+            }
+            None => None,
+        };
+        if features.is_some() == config.backbone.is_some() {
+            refuse_unknown(&file, &known)?;
+        }
+        Self::from_networks(config, detector, task, features)
+    }
+
+    /// What H and S see of a batch: its images, or their features, which may be known already.
+    ///
+    /// # Errors
+    /// When the images do not fit the backbone.
+    pub fn source_of(&self, batch: &Batch) -> Result<Source, Error> {
+        match (&self.features, &batch.features) {
+            (Some(extractor), Some(features)) => {
+                let maps = extractor.statistics.standardise(features.clone())?;
+                Ok(self.feature_source(maps))
+            }
+            _ => self.source(batch.images.clone()),
+        }
+    }
+
+    /// What H and S see of images of any shape: their difference to the background, or features of the resized images.
+    ///
+    /// # Errors
+    /// When the images do not fit the backbone.
+    pub fn source(&self, images: Tensor<4>) -> Result<Source, Error> {
+        match (&self.features, &self.config.backbone) {
+            (Some(extractor), Some(config)) => {
+                let [_, _, height, width] = images.dims();
+                let [height, width] = config.resized_px(height, width);
+                let maps = extractor.features(resize(images, height, width)?)?;
+                Ok(self.feature_source(maps))
+            }
+            _ => Ok(Source::image(self.foreground(images))),
+        }
+    }
+
+    fn feature_source(&self, maps: Tensor<4>) -> Source {
+        let stride_px = self
+            .config
+            .backbone
+            .as_ref()
+            .map_or(1.0, BackboneConfig::stride_px);
+        Source { maps, stride_px }
     }
 
     /// What the networks see of images of any shape: their difference to the background.
@@ -261,13 +409,22 @@ impl Model {
         images: Tensor<4>,
         instances: usize,
     ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
-        let images = self.foreground(images);
-        let heatmaps = self.heatmap.forward(images, InputStatistics::Running)?;
+        let source = self.source(images)?;
+        self.locate_in(&source, instances)
+    }
+
+    fn locate_in(
+        &self,
+        source: &Source,
+        instances: usize,
+    ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
+        let maps = source.maps.clone();
+        let heatmaps = self.heatmap.forward(maps, InputStatistics::Running)?;
         let extractor = Extractor {
             instances,
             ..self.config.extractor
         };
-        extractor.extract(heatmaps, self.heatmap.levels())
+        self.heatmap.extract(&extractor, heatmaps)
     }
 
     /// Labels the strongest `k` of each image's keypoints, wherever those come from: `locate` gets the images and the
@@ -430,7 +587,27 @@ impl Finder for Model {
         self.config.task.classes()
     }
 
+    fn is_at_most(&self) -> bool {
+        self.config.backbone.is_some()
+    }
+
+    fn find_in_features(
+        &self,
+        features: Tensor<4>,
+        k: &[usize],
+    ) -> Result<Option<Vec<Vec<Detection>>>, Error> {
+        let Some(extractor) = &self.features else {
+            return Ok(None);
+        };
+        let maps = extractor.statistics.standardise(features)?;
+        let source = self.feature_source(maps);
+        Ok(Some(self.find_in_source(&source, k)?))
+    }
+
     fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error> {
+        if self.config.backbone.is_some() {
+            return self.find_in_photographs(images, k);
+        }
         self.find_at(images, k, |images, most| self.locate(images, most))
     }
 
@@ -439,6 +616,14 @@ impl Finder for Model {
         images: Tensor<4>,
         score: f32,
     ) -> Result<Option<Vec<Vec<Detection>>>, Error> {
+        if self.config.backbone.is_some() {
+            let k = vec![self.config.extractor.instances; images.dims()[0]];
+            let mut found = self.find_in_photographs(images, &k)?;
+            for image in &mut found {
+                image.retain(|found| found.score >= score);
+            }
+            return Ok(Some(found));
+        }
         let foreground = self.foreground(images.clone());
         let heatmaps = self.heatmap.forward(foreground, InputStatistics::Running)?;
         let levels = self.heatmap.levels();
@@ -465,6 +650,9 @@ impl Finder for Model {
         selection: Selection,
         search: LargeSearch,
     ) -> Result<Option<Vec<Detection>>, Error> {
+        if self.config.backbone.is_some() {
+            return Ok(None);
+        }
         search.find(self, image, selection).map(Some)
     }
 
@@ -473,17 +661,25 @@ impl Finder for Model {
         image: ImageView<'_>,
         search: LargeSearch,
     ) -> Result<Option<Vec<f32>>, Error> {
+        if self.config.backbone.is_some() {
+            return Ok(None);
+        }
         search.heatmap(self, image).map(Some)
     }
 
     fn large_memory_bytes(&self, width_px: usize, height_px: usize, search: LargeSearch) -> u64 {
-        search.memory_bytes(self, width_px, height_px)
+        match self.config.backbone {
+            Some(_) => 0,
+            None => search.memory_bytes(self, width_px, height_px),
+        }
     }
 
     fn heatmap(&self, images: Tensor<4>) -> Result<Option<Tensor<4>>, Error> {
-        let images = self.foreground(images);
-        let heatmaps = self.heatmap.forward(images, InputStatistics::Running)?;
-        Ok(Some(heatmaps.sum_dim(1)))
+        let [_, _, height, width] = images.dims();
+        let maps = self.source(images)?.maps;
+        let heatmaps = self.heatmap.forward(maps, InputStatistics::Running)?;
+        let response = self.heatmap.response(heatmaps);
+        Ok(Some(resize(response, height, width)?))
     }
 
     fn redraw(
@@ -519,6 +715,10 @@ impl Finder for Model {
         images: Tensor<4>,
         found: &[Vec<Detection>],
     ) -> Result<Option<Patches>, Error> {
+        // Patches of features show nothing to people.
+        if self.config.backbone.is_some() {
+            return Ok(None);
+        }
         let (seen, points) = self.sample_patches(images, &self.keypoints(found))?;
         let redrawn = match self.redraws() {
             true => Some(self.run_task(seen.clone(), points.dims()[1])?),
@@ -535,11 +735,14 @@ impl Finder for Model {
     fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
         let mut tensors = self.heatmap.detector.named_tensors(DETECTOR)?;
         tensors.extend(self.task.named_tensors(TASK)?);
+        if let Some(features) = &self.features {
+            tensors.extend(features.statistics.named_tensors());
+        }
         Ok(safetensors::serialize(tensors, None)?)
     }
 }
 
-fn most_probable(probabilities: &[f32]) -> usize {
+pub(crate) fn most_probable(probabilities: &[f32]) -> usize {
     let best = (0..probabilities.len()).max_by(|&a, &b| {
         probabilities[a]
             .total_cmp(&probabilities[b])
