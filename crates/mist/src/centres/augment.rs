@@ -248,11 +248,15 @@ mod tests {
             let (seen, keypoints) =
                 Augmentation::default().apply(&image, &objects, 20.0, &mut random);
             let found = Discs::default().objects(&seen, 20.0).keypoints;
-            for found in &found {
+            // Of an object whose centre is beyond the edge, a part may show.
+            let whole = |found: &&Keypoint| {
+                let away = |px: f32| (12.0..84.0).contains(&px);
+                away(found.x_px) && away(found.y_px)
+            };
+            for found in found.iter().filter(whole) {
                 let near = |k: &&Keypoint| (k.x_px - found.x_px).hypot(k.y_px - found.y_px) < 6.0;
                 assert!(keypoints.iter().any(|k| near(&k)), "seed {seed}: {found:?}");
             }
-            assert!(!keypoints.is_empty() || found.is_empty(), "seed {seed}");
         }
     }
 }
