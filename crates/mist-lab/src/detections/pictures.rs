@@ -7,9 +7,16 @@ use mist_data::{Image, write_png};
 use super::DetectedImage;
 use super::stream::Search;
 use crate::batches;
-use crate::draw::{Canvas, Plane, overlay};
+use crate::draw::{Canvas, DrawError, Plane, choose_zoom, overlay};
 use crate::error::{Error, Result};
+use crate::run::memory;
 use crate::sheets::{Scores, marks};
+
+const MEGABYTE: f64 = 1024.0 * 1024.0;
+/// Per pixel, a picture in colour as numbers, as bytes and as a file.
+const DRAWN_BYTES: f64 = 20.0;
+/// Per value, an image, what is taken out of it and put back, and the file.
+const REDRAWN_BYTES: f64 = 28.0;
 
 /// Directories for pictures; those that are named get pictures.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +42,7 @@ impl Pictures {
     /// # Errors
     /// When one cannot be drawn or written, or the model has nothing to draw.
     pub fn write(&self, search: &Search, image: &Image, found: &DetectedImage) -> Result<()> {
+        self.check_memory(image, memory::available_mb())?;
         let file = |directory: &Path| directory.join(format!("{}.png", found.stem));
         let detections = &found.detections;
         let tensor = || search.tensor([image].into_iter());
@@ -91,6 +99,32 @@ impl Pictures {
     }
 }
 
+impl Pictures {
+    /// Refuses pictures that need more memory than is free: what is found is not to be lost to a picture of it.
+    fn check_memory(&self, image: &Image, free_mb: Option<f64>) -> Result<()> {
+        let pixels = (image.width_px * image.height_px) as f64;
+        let drawn = pixels * (choose_zoom(image) as f64).powi(2);
+        let bytes = [
+            (&self.overlay, drawn * DRAWN_BYTES),
+            (&self.heatmap, pixels * (DRAWN_BYTES + 4.0)),
+            (
+                &self.redrawn,
+                pixels * REDRAWN_BYTES * image.channels as f64,
+            ),
+        ];
+        let asked = bytes.iter().filter(|(directory, _)| directory.is_some());
+        let needed_mb = asked.map(|(_, bytes)| bytes / MEGABYTE).fold(0.0, f64::max);
+        match free_mb {
+            Some(free_mb) if needed_mb > free_mb => Err(DrawError::Memory {
+                needed_mb: needed_mb.ceil() as u64,
+                free_mb: free_mb as u64,
+            }
+            .into()),
+            _ => Ok(()),
+        }
+    }
+}
+
 fn heat(heatmap: &Image) -> Result<Image> {
     let plane = Plane {
         values: &heatmap.pixels,
@@ -133,6 +167,23 @@ mod tests {
     use mist::geometry::PixelBox;
 
     use super::*;
+
+    #[test]
+    fn pictures_wait_for_their_memory() {
+        let image = Image::filled(1024, 1024, 1, 0.0);
+        let of = |overlay: Option<&str>| Pictures {
+            overlay: overlay.map(PathBuf::from),
+            ..Pictures::default()
+        };
+        assert!(of(None).check_memory(&image, Some(0.0)).is_ok());
+        assert!(of(Some("out")).check_memory(&image, Some(20.0)).is_ok());
+        assert!(of(Some("out")).check_memory(&image, None).is_ok());
+        let refused = of(Some("out")).check_memory(&image, Some(19.0));
+        assert!(matches!(
+            refused,
+            Err(Error::Draw(DrawError::Memory { needed_mb: 20, .. }))
+        ));
+    }
 
     #[test]
     fn crops_are_what_the_box_shows_of_the_image() {

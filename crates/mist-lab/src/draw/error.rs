@@ -26,4 +26,14 @@ pub enum DrawError {
         /// Rows of pixels; `usize::MAX` stands for any number beyond it.
         height_px: usize,
     },
+    /// The picture would take more memory than there is.
+    #[error(
+        "a picture of it takes about {needed_mb} MB of memory and {free_mb} MB are free; cut the image into parts"
+    )]
+    Memory {
+        /// What it takes.
+        needed_mb: u64,
+        /// What is free.
+        free_mb: u64,
+    },
 }
