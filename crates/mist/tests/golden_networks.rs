@@ -243,14 +243,16 @@ fn multi_scale_heatmap() {
     }
 }
 
-/// Every committed file is read by a test above or in `golden_operators.rs`: the families there have 32 cases.
+/// Every committed file is read by a test above, in `backbones.rs` or in `golden_operators.rs`: the families there have 32
+/// cases.
 #[test]
 fn no_golden_file_is_left_out() {
     let layers = 13;
     let residual_blocks = 8;
     let whole = 5;
     let multi_scale = 1;
+    let backbones = 3;
     let operators = 32;
-    let tested = layers + residual_blocks + whole + multi_scale + operators;
+    let tested = layers + residual_blocks + whole + multi_scale + backbones + operators;
     assert_eq!(golden_files().len(), tested);
 }

@@ -34,9 +34,9 @@ mod tests {
         let shift = |centring: CentringConfig, step, released_at| {
             let moment = Moment {
                 seed: 1,
-                progress: Progress { step, steps: 60 },
+                progress: Progress { step, steps: 92 },
                 released_at,
-                search_frac: 0.9,
+                search_frac: 0.5,
             };
             centring.jitter(usual, moment).shift_px
         };
