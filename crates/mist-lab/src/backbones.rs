@@ -10,7 +10,9 @@ use mist::backbone::{Backbone, BackboneConfig, NamedWeights};
 use mist_data::locate_file;
 use sha2::{Digest, Sha256};
 
-use crate::error::{AtPath, Context, Error, Result};
+#[cfg(not(feature = "pth"))]
+use crate::error::Error;
+use crate::error::{AtPath, Context, Result};
 #[cfg(feature = "pth")]
 use pth::of_pytorch;
 
