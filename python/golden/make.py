@@ -15,11 +15,12 @@ import paster
 import resize
 import sampler
 import scale_fusion
+import soft_top_k
 import splat
 
 FAMILIES = [
-    local_softmax, resize, scale_fusion, sampler, paster, losses, splat, extract, networks, multiscale,
-    backbones
+    local_softmax, resize, scale_fusion, sampler, paster, losses, splat, soft_top_k, extract, networks,
+    multiscale, backbones
 ]
 DEFAULT_OUTPUT = pathlib.Path(__file__).resolve().parents[2] / "crates/mist/tests/golden"
 

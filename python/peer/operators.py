@@ -34,19 +34,19 @@ def extract(heatmap, instances):
     return torch.stack([places % width, places // width], dim=-1) + 0.5
 
 
-def sample(images, keypoints):
-    """Patches [n * instances, channels, PATCH_PX, PATCH_PX] of the boxes around the keypoints."""
+def sample(images, keypoints, box_px=BOX_PX, patch_px=PATCH_PX):
+    """Patches [n * instances, channels, patch_px, patch_px] of the boxes around the keypoints."""
     batch, channels, height, width = images.shape
     instances = keypoints.shape[1]
-    offsets = BOX_PX * ((torch.arange(PATCH_PX) + 0.5) / PATCH_PX - 0.5)
+    offsets = box_px * ((torch.arange(patch_px) + 0.5) / patch_px - 0.5)
     columns = 2 * (keypoints[:, :, :1] + offsets) / width - 1
     rows = 2 * (keypoints[:, :, 1:] + offsets) / height - 1
-    shape = (batch, instances, PATCH_PX, PATCH_PX)
+    shape = (batch, instances, patch_px, patch_px)
     grid = torch.stack([columns[:, :, None, :].expand(shape), rows[:, :, :, None].expand(shape)], dim=-1)
     # One tall patch per image, so that no image has to be repeated for each of its keypoints.
-    grid = grid.reshape(batch, instances * PATCH_PX, PATCH_PX, 2)
+    grid = grid.reshape(batch, instances * patch_px, patch_px, 2)
     patches = F.grid_sample(images, grid, padding_mode="zeros", align_corners=False)
-    patches = patches.reshape(batch, channels, instances, PATCH_PX, PATCH_PX)
+    patches = patches.reshape(batch, channels, instances, patch_px, patch_px)
     return patches.transpose(1, 2).flatten(0, 1)
 
 

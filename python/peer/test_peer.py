@@ -6,6 +6,7 @@ import math
 
 import torch
 
+import baselines
 import networks
 import operators
 import serve
@@ -35,6 +36,26 @@ def trained(setting, steps):
 def test_parameter_counts():
     assert networks.count(networks.detector()) == 74_407
     assert networks.count(networks.classifier()) == 2_096_698
+
+
+def test_baselines_are_the_recipes():
+    """Counts of `mist train mnist-hard-xie20`, `-channelwise` and `-grid`."""
+    counts = [baselines.classifier(), baselines.autoencoder(), baselines.detector(9), baselines.regions()]
+    assert [networks.count(network) for network in counts] == COUNTS
+
+
+def test_a_pasted_cell_of_the_grid_is_the_image():
+    images = torch.rand(2, 1, 36, 36)
+    keypoints = baselines.places(36, 3).expand(2, -1, -1)
+    cells = operators.sample(images, keypoints, 12.0, patch_px=12)
+    assert torch.allclose(baselines.paste(cells, keypoints, 12.0, 36), images, atol=1e-5)
+
+
+def test_steps_of_baselines_lower_their_losses():
+    for name in ["grid_step", "channelwise_step", "xie20_step"]:
+        step = workloads.build(name, "eager-f32", workloads.Sizes(batch=4, side_px=48))
+        losses = [step() for _ in range(10)]
+        assert losses[-1] < losses[0], name
 
 
 def test_shapes_and_flat_weights():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
+import baselines
 import networks
 import settings
 from operators import BOX_PX, PATCH_PX, extract, local_softmax, sample
@@ -124,12 +125,16 @@ WORKLOADS = {
     "classifier_fwd": classifier_fwd,
     "classifier_fwdbwd": classifier_fwdbwd,
     "detect": detect,
+    "grid_step": baselines.grid_step,
+    "channelwise_step": baselines.channelwise_step,
+    "xie20_step": baselines.xie20_step,
 }
 
 
 def setting_names(workload):
     """The settings that make a difference to a workload."""
-    more = {"train_step": settings.MIXED_NAMES + settings.LEAN_NAMES, "detect": settings.MIXED_NAMES}
+    mixed = ["detect", "channelwise_step", "xie20_step"]
+    more = {"train_step": settings.MIXED_NAMES + settings.LEAN_NAMES} | dict.fromkeys(mixed, settings.MIXED_NAMES)
     return settings.NAMES + more.get(workload, [])
 
 

@@ -53,8 +53,10 @@ pub mod metrics;
 pub mod model;
 pub mod networks;
 pub mod proposals;
+mod random;
 pub mod sample;
 mod settings;
+pub mod soft_top_k;
 pub mod splat;
 pub mod training;
 

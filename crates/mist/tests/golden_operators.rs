@@ -14,6 +14,7 @@ use burn::tensor::{Device, Tensor};
 use mist::extract::{Extractor, ScoredKeypoint};
 use mist::heatmap::{LocalSoftmax, ScaleLevels, resize, scale_fusion};
 use mist::sample::{PatchGeometry, paste, paste_by_operations, sample, sample_by_operations};
+use mist::soft_top_k::{SoftTopK, perturbed_masks};
 use mist::splat::{GaussianSplat, splat};
 use mist::{keypoints, loss};
 use support::{Golden, contract, family};
@@ -195,6 +196,43 @@ fn splat_of_gaussians_with_offsets() {
         golden.expect("response", target.response);
         golden.expect("offsets", target.offsets);
         golden.expect("mask", target.mask);
+    }
+}
+
+/// The gradients of optimal transport by Sinkhorn are those of all its iterations, unrolled by autograd.
+#[test]
+fn soft_top_k() {
+    let device = device();
+    for golden in family("soft_top_k_", 5) {
+        let (k, epsilon) = (golden.number("k") as usize, golden.number("epsilon") as f32);
+        let kind = golden.name.trim_start_matches("soft_top_k_");
+        let operators: &[Option<SoftTopK>] = match kind.split('_').next() {
+            Some("sinkhorn") => {
+                let iterations = golden.number("iterations") as usize;
+                &[
+                    Some(SoftTopK::Sinkhorn { iterations }),
+                    Some(SoftTopK::ClosedForm),
+                ]
+            }
+            Some("lap") => &[Some(SoftTopK::LapSum)],
+            _ => &[None],
+        };
+        for operator in operators {
+            let scores = golden.leaf::<2>("scores", &device);
+            let masks = match operator {
+                Some(operator) => operator.masks(scores.clone(), k, epsilon, 0, 0),
+                None => perturbed_masks(
+                    scores.clone(),
+                    golden.tensor("noise", &device),
+                    k,
+                    epsilon,
+                ),
+            };
+            let masks = masks.unwrap();
+            golden.expect("output", masks.clone());
+            let gradients = contract(masks, golden.tensor("cotangent", &device)).backward();
+            golden.expect("grad_scores", scores.grad(&gradients).unwrap());
+        }
     }
 }
 

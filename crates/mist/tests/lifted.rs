@@ -1,76 +1,27 @@
-//! Training on a toy: bright squares on black, two classes by brightness.
+//! Algorithm 1 on a toy.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    missing_docs,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
-use burn::tensor::{Device, Tensor, TensorData};
+mod squares;
+
+use burn::tensor::{Device, Tensor};
 use mist::baselines::SupervisedConfig;
-use mist::extract::Extractor;
 use mist::finder::Finder;
-use mist::geometry::{PixelBox, Truth};
-use mist::heatmap::{LocalSoftmax, ScaleLevels};
 use mist::lifted::{
     ExplorationConfig, HeatmapConfig, HeatmapLoss, JitterConfig, KeypointConfig, LabelLoss,
     LiftedConfig, LiftedLearner, ProposalConfig, StageOrder,
 };
 use mist::loss::MeanDistance;
-use mist::model::{Model, ModelConfig, TaskNetwork};
-use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig, PatchValues};
+use mist::model::{Model, TaskNetwork};
 use mist::proposals::Proposals;
-use mist::sample::PatchGeometry;
-use mist::training::{
-    AdamConfig, Batch, Learner, LearnerState, Method, OptimiserConfig, Optimisers, Progress,
-    Schedule, Setup,
-};
-
-const SIDE: usize = 24;
-const START: Progress = Progress { step: 0, steps: 1 };
-
-/// Two squares per image, one bright and one dim, at places that depend on the image: value, left, top.
-fn squares(image: usize) -> [(f32, usize, usize); 2] {
-    [(1.0, 4 + image % 3, 5), (0.5, 15, 13 + image % 4)]
-}
-
-fn pixels(images: usize) -> Vec<f32> {
-    let mut pixels = vec![0.0; images * SIDE * SIDE];
-    for (image, map) in pixels.chunks_exact_mut(SIDE * SIDE).enumerate() {
-        for (value, x, y) in squares(image) {
-            for dy in 0..4 {
-                for dx in 0..4 {
-                    map[(y + dy) * SIDE + x + dx] = value;
-                }
-            }
-        }
-    }
-    pixels
-}
-
-fn truths(images: usize) -> Vec<Vec<Truth>> {
-    let truth = |(label, (_, left, top)): (usize, (f32, usize, usize))| Truth {
-        bounds: PixelBox {
-            x_min_px: left as f32 - 1.0,
-            y_min_px: top as f32 - 1.0,
-            x_max_px: left as f32 + 5.0,
-            y_max_px: top as f32 + 5.0,
-        },
-        label,
-    };
-    let image = |image| squares(image).into_iter().enumerate().map(truth).collect();
-    (0..images).map(image).collect()
-}
-
-fn images(count: usize, device: &Device) -> Tensor<4> {
-    let data = TensorData::new(pixels(count), [count, 1, SIDE, SIDE]);
-    Tensor::from_data(data, device)
-}
-
-fn batch(count: usize) -> Batch {
-    Batch {
-        features: None,
-        images: images(count, &Device::flex().autodiff()),
-        class_counts: Some(vec![vec![1, 1]; count]),
-        truths: Some(truths(count)),
-    }
-}
+use mist::training::{Learner, LearnerState, Method};
+use squares::{SIDE, START, autoencoder, batch, bytes, classifier, images, model, train, with_setup};
 
 fn config(order: StageOrder) -> LiftedConfig {
     LiftedConfig {
@@ -112,99 +63,8 @@ fn from_heatmap(order: StageOrder) -> LiftedConfig {
     }
 }
 
-fn encoder() -> EncoderConfig {
-    EncoderConfig {
-        in_channels: 1,
-        base_channels: 4,
-        levels: 3,
-        blocks_per_level: 1,
-        style: BlockStyle::Official,
-        code_channels: None,
-    }
-}
-
-fn model(task: TaskNetwork) -> ModelConfig {
-    ModelConfig {
-        background: 0.0,
-        scales: ScaleLevels::lf_net(),
-        detector: DetectorConfig {
-            in_channels: 1,
-            channels: 8,
-            blocks: 2,
-            levels: 0,
-            style: BlockStyle::Paper,
-        },
-        softmax: LocalSoftmax {
-            window_px: 7,
-            ..LocalSoftmax::paper()
-        },
-        extractor: Extractor {
-            mass_window_px: 3,
-            ..Extractor::new(2)
-        },
-        geometry: PatchGeometry {
-            base_box_px: 6.0,
-            patch_px: 8,
-            context_px: 0.0,
-        },
-        task,
-        backbone: None,
-        least_score: None,
-    }
-}
-
-fn classifier() -> TaskNetwork {
-    TaskNetwork::Classifier {
-        encoder: encoder(),
-        classes: 2,
-    }
-}
-
-fn autoencoder() -> TaskNetwork {
-    TaskNetwork::Autoencoder {
-        encoder: encoder(),
-        values: PatchValues::Unit,
-    }
-}
-
-fn with_setup<T>(task: TaskNetwork, start: impl FnOnce(Setup<'_>) -> T) -> T {
-    let optimiser = OptimiserConfig {
-        adam: AdamConfig {
-            learning_rate: 2e-3,
-            ..AdamConfig::default()
-        },
-        clip_norm: 10.0,
-        ema_decay: 0.9,
-        schedule: Schedule::default(),
-    };
-    let optimisers: Optimisers = [("detector", optimiser), ("task", optimiser)]
-        .into_iter()
-        .collect();
-    start(Setup {
-        features: None,
-        model: &model(task),
-        optimisers: &optimisers,
-        seed: 1,
-        weights: None,
-        device: &Device::flex().autodiff(),
-    })
-}
-
 fn learner(lifted: LiftedConfig, task: TaskNetwork) -> LiftedLearner {
     with_setup(task, |setup| lifted.start(setup)).unwrap()
-}
-
-fn train(learner: &mut dyn Learner, steps: usize) -> Vec<f64> {
-    let step = |_| {
-        let step = learner.step(&batch(6), START).unwrap();
-        assert_eq!(step.measurements.non_finite(), None);
-        step.measurements.get("task_loss").unwrap()
-    };
-    (0..steps).map(step).collect()
-}
-
-fn bytes(learner: &dyn Learner) -> Vec<u8> {
-    learner.state().unwrap().to_bytes(9).unwrap()
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub mod scaling;
 mod scenes;
 mod time_to_accuracy;
 mod timing;
+pub mod top_k;
 mod workloads;
 
 use std::path::PathBuf;

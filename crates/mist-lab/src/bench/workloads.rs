@@ -11,6 +11,7 @@ use mist::training::{Batch, Optimisers, Progress, Setup};
 use mist_kernels::network::{Network, Shape};
 
 use crate::error::{Error, Result};
+use crate::recipe::Recipe;
 
 /// Images of a training batch.
 const BATCH: usize = 32;
@@ -42,17 +43,26 @@ pub enum Workload {
     ClassifierFwdbwd,
     /// 256 images to boxes and labels.
     Detect,
+    /// One step of `mnist-hard-grid`.
+    GridStep,
+    /// One step of `mnist-hard-channelwise`.
+    ChannelwiseStep,
+    /// One step of `mnist-hard-xie20`.
+    Xie20Step,
 }
 
 impl Workload {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::TrainStep,
         Self::DetectorFwd,
         Self::DetectorFwdbwd,
         Self::ClassifierFwd,
         Self::ClassifierFwdbwd,
         Self::Detect,
+        Self::GridStep,
+        Self::ChannelwiseStep,
+        Self::Xie20Step,
     ];
 
     /// The name in result files and on the peer's side.
@@ -64,6 +74,9 @@ impl Workload {
             Self::ClassifierFwd => "classifier_fwd",
             Self::ClassifierFwdbwd => "classifier_fwdbwd",
             Self::Detect => "detect",
+            Self::GridStep => "grid_step",
+            Self::ChannelwiseStep => "channelwise_step",
+            Self::Xie20Step => "xie20_step",
         }
     }
 
@@ -78,6 +91,9 @@ impl Workload {
                 "The classifier on 288 patches, with the gradients of weights and patches"
             }
             Self::Detect => "256 images to boxes and labels",
+            Self::GridStep => "One step of mnist-hard-grid on 16 images",
+            Self::ChannelwiseStep => "One step of mnist-hard-channelwise on 16 images",
+            Self::Xie20Step => "One step of mnist-hard-xie20 on 16 images",
         }
     }
 
@@ -98,6 +114,9 @@ impl Workload {
                 with_gradients(classifier_network()?, classifier_shape(), true, &tracked)
             }
             Self::Detect => detect(device),
+            Self::GridStep => recipe_step("mnist-hard-grid", &tracked),
+            Self::ChannelwiseStep => recipe_step("mnist-hard-channelwise", &tracked),
+            Self::Xie20Step => recipe_step("mnist-hard-xie20", &tracked),
         }
     }
 
@@ -115,7 +134,11 @@ impl Workload {
             Self::DetectorFwdbwd => Some(3.0 * detector),
             Self::ClassifierFwd => Some(classifier),
             Self::ClassifierFwdbwd => Some(3.0 * classifier),
-            Self::TrainStep | Self::Detect => None,
+            Self::TrainStep
+            | Self::Detect
+            | Self::GridStep
+            | Self::ChannelwiseStep
+            | Self::Xie20Step => None,
         })
     }
 }
@@ -203,6 +226,37 @@ fn train_step(device: &Device) -> Result<Task> {
     let device = device.clone();
     Ok(Box::new(move || {
         std::hint::black_box(learner.lifted_step(&batch, progress)?);
+        sync(&device)
+    }))
+}
+
+/// One step of a built-in recipe on noise.
+fn recipe_step(name: &str, device: &Device) -> Result<Task> {
+    let recipe = Recipe::load(name, &[])?;
+    learner_step(&recipe, IMAGE_PX, device)
+}
+
+/// One step of a recipe on noise of another size.
+pub fn learner_step(recipe: &Recipe, side_px: usize, device: &Device) -> Result<Task> {
+    let mut learner = recipe.method.method().learner(Setup {
+        features: None,
+        model: &recipe.model,
+        optimisers: &recipe.optimiser,
+        seed: 0,
+        weights: None,
+        device,
+    })?;
+    let channels = recipe.model.image_channels();
+    let batch = Batch {
+        features: None,
+        images: noise([recipe.batch, channels, side_px, side_px], device),
+        class_counts: Some(vec![vec![1; CLASSES]; recipe.batch]),
+        truths: None,
+    };
+    let progress = Progress { step: 0, steps: 1 };
+    let device = device.clone();
+    Ok(Box::new(move || {
+        std::hint::black_box(learner.step(&batch, progress)?);
         sync(&device)
     }))
 }

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod toy;
 
-use mist::baselines::{CamConfig, SupervisedConfig, Xie20Config};
+use mist::baselines::{CamConfig, ChannelwiseConfig, GridConfig, SupervisedConfig, Xie20Config};
 use mist::centres::CentresConfig;
 use mist::lifted::LiftedConfig;
 use mist::training::Method;
@@ -64,6 +64,10 @@ methods! {
     "supervised" => Supervised(SupervisedConfig),
     /// Differentiable top-k: masks over all places.
     "xie20" => Xie20(Xie20Config),
+    /// Cells of a grid, redrawn.
+    "grid" => Grid(GridConfig),
+    /// One output of the heatmap network for each keypoint.
+    "channelwise" => Channelwise(ChannelwiseConfig),
     /// Class activation maps.
     "cam" => Cam(CamConfig),
     /// A method that only tests know.

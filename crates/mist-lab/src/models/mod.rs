@@ -38,6 +38,9 @@ pub struct ModelCard {
     /// The method that it was trained by.
     #[serde(default = "lifted")]
     pub method: String,
+    /// The method's settings, where what is found depends on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<MethodConfig>,
     /// The data set that it was trained on.
     pub dataset: String,
     /// What the labels are called.
@@ -153,7 +156,10 @@ pub fn load_with(
     device: &Device,
 ) -> Result<Loaded> {
     let (card, weights, origin) = find(path, choice)?;
-    let method = MethodConfig::by_name(&card.method)
+    let method = card
+        .settings
+        .clone()
+        .or_else(|| MethodConfig::by_name(&card.method))
         .ok_or_else(|| Error::input(path, format_args!("unknown method `{}`", card.method)))?;
     let bytes = read(&weights, &card)?;
     let backbone = match &card.model.backbone {
@@ -249,6 +255,11 @@ fn card_of(run: &RunDirectory) -> Result<ModelCard> {
             .unwrap_or_default(),
         experiment: recipe.experiment,
         method: recipe.method.name().to_owned(),
+        settings: recipe
+            .method
+            .method()
+            .finder_has_settings()
+            .then_some(recipe.method),
         dataset: recipe.dataset,
         model,
         weights_sha256: None,
@@ -328,6 +339,7 @@ mod tests {
                 class_names: recipe.class_names().unwrap(),
                 experiment: recipe.experiment,
                 method: lifted(),
+                settings: None,
                 dataset: recipe.dataset,
                 foreground: Foreground::Plain,
                 model: recipe.model,

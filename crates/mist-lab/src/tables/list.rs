@@ -25,10 +25,22 @@ pub const TABLES: &[Table] = &[
                 "mnist-easy-reconstruct-proposals",
                 "MNIST easy, from proposals",
             ),
+            Row::beside("mnist-easy-grid", "MNIST easy, grid", &[Some(0.039), None]),
+            Row::beside(
+                "mnist-easy-channelwise",
+                "MNIST easy, channel-wise",
+                &[Some(0.042), None],
+            ),
             Row::beside("mnist-hard-reconstruct", "MNIST hard", &[Some(0.053), None]),
             Row::ours(
                 "mnist-hard-reconstruct-proposals",
                 "MNIST hard, from proposals",
+            ),
+            Row::beside("mnist-hard-grid", "MNIST hard, grid", &[Some(0.062), None]),
+            Row::beside(
+                "mnist-hard-channelwise",
+                "MNIST hard, channel-wise",
+                &[Some(0.128), None],
             ),
             Row::beside("gabor-reconstruct", "Gabor noise", &[Some(0.095), None]),
             Row::ours("gabor-reconstruct-proposals", "Gabor noise, from proposals"),
@@ -90,6 +102,11 @@ pub const TABLES: &[Table] = &[
             Row::ours("mnist-hard-official", "MIST, released code's choices"),
             Row::ours("mnist-hard-paper", "MIST, the paper's text to the letter"),
             Row::beside(
+                "mnist-hard-channelwise-classify",
+                "channel-wise",
+                &[Some(25.4), Some(75.5), Some(24.8)],
+            ),
+            Row::beside(
                 "mnist-hard-supervised",
                 "supervised",
                 &[Some(99.6), Some(98.7), Some(98.6)],
@@ -98,7 +115,7 @@ pub const TABLES: &[Table] = &[
     },
     Table {
         name: "table3",
-        title: "Fewer digits (Table 3)",
+        title: "Beside differentiable top-k (Table 3)",
         columns: DETECTION,
         rows: &[
             Row::beside(
@@ -109,6 +126,21 @@ pub const TABLES: &[Table] = &[
             Row::ours(
                 "mnist-three-classify-proposals",
                 "MIST, 3 digits, from proposals",
+            ),
+            Row::beside(
+                "mnist-three-xie20",
+                "Xie20, 3 digits",
+                &[Some(95.4), Some(97.4), Some(92.2)],
+            ),
+            Row::beside(
+                "mnist-hard-classify",
+                "MIST, 9 digits",
+                &[Some(97.8), Some(98.8), Some(97.5)],
+            ),
+            Row::beside(
+                "mnist-hard-xie20",
+                "Xie20, 9 digits",
+                &[Some(72.7), Some(93.1), Some(71.3)],
             ),
         ],
     },

@@ -19,6 +19,27 @@ pub enum MeanDistance {
 }
 
 impl MeanDistance {
+    /// The distance of each image, `[batch]`.
+    ///
+    /// # Shapes
+    /// - `mean_labels` and `predicted`: `[batch, classes]`
+    ///
+    /// # Errors
+    /// When the shapes differ.
+    pub fn losses(self, mean_labels: Tensor<2>, predicted: Tensor<2>) -> Result<Tensor<1>, Error> {
+        let what = "class probabilities";
+        match self {
+            Self::Squared => squared_distance(what, mean_labels, predicted),
+            Self::RelativeEntropy => {
+                same_shape(what, &mean_labels, &predicted)?;
+                let classes = predicted.dims()[1] as f64;
+                let predicted = predicted * (1.0 - SMOOTHING) + SMOOTHING / classes;
+                let ratio = mean_labels.clone().clamp_min(f32::MIN_POSITIVE) / predicted;
+                Ok((mean_labels * ratio.log()).sum_dim(1).squeeze_dim::<1>(1))
+            }
+        }
+    }
+
     /// The distance of one image as plain numbers: what [`multi_instance_loss`] computes of the same means.
     ///
     /// # Shapes
@@ -73,16 +94,7 @@ pub fn multi_instance_loss(
     logits: Tensor<3>,
 ) -> Result<Tensor<1>, Error> {
     let predicted = softmax(logits, 2).mean_dim(1).squeeze_dim::<2>(1);
-    match distance {
-        MeanDistance::Squared => squared_distance("class probabilities", mean_labels, predicted),
-        MeanDistance::RelativeEntropy => {
-            same_shape("class probabilities", &mean_labels, &predicted)?;
-            let classes = predicted.dims()[1] as f64;
-            let predicted = predicted * (1.0 - SMOOTHING) + SMOOTHING / classes;
-            let ratio = mean_labels.clone().clamp_min(f32::MIN_POSITIVE) / predicted;
-            Ok((mean_labels * ratio.log()).sum_dim(1).squeeze_dim::<1>(1))
-        }
-    }
+    distance.losses(mean_labels, predicted)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A whole model: H, E_K, S and T with their settings (paper, section 3), as one value and one file.
 
+mod patch_task;
 mod photographs;
 
-use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Tensor, TensorData};
 use mist_kernels::network::{Network, NetworkError, Shape};
 use safetensors::SafeTensors;
@@ -12,19 +12,20 @@ use crate::Error;
 use crate::backbone::{Backbone, BackboneConfig, FeatureExtractor, FeatureStatistics};
 use crate::extract::{Extractor, ScoredKeypoint, Selection};
 use crate::finder::{Finder, Patches};
-use crate::geometry::{Detection, Keypoint};
+use crate::geometry::Detection;
 use crate::heatmap::{
     CoarseHeatmap, HeatmapKind, HeatmapNetwork, LocalSoftmax, MultiScale, ScaleLevels, resize,
 };
-use crate::keypoints;
 use crate::large::{ImageView, LargeSearch};
 use crate::networks::{
     DetectorConfig, EncoderConfig, FeatureClassifier, InputStatistics, NetworkModule, PatchValues,
     autoencoder, classifier, refuse_unknown,
 };
-use crate::sample::{PatchGeometry, Source, paste, sample};
+use crate::sample::{PatchGeometry, Source};
 use crate::settings::within;
 use crate::training::Batch;
+
+pub(crate) use patch_task::PatchTask;
 
 /// Names of the two networks in weights, checkpoints and settings.
 pub(crate) const DETECTOR: &str = "detector";
@@ -198,6 +199,15 @@ impl ModelConfig {
         match &self.backbone {
             Some(backbone) => backbone.head.network(self.source_channels()),
             None => self.detector.network(),
+        }
+    }
+
+    /// What the networks see of images of any shape: their difference to the background.
+    pub fn foreground(&self, images: Tensor<4>) -> Tensor<4> {
+        if self.background == 0.0 {
+            images
+        } else {
+            images - self.background
         }
     }
 
@@ -390,11 +400,7 @@ impl Model {
 
     /// What the networks see of images of any shape: their difference to the background.
     pub fn foreground(&self, images: Tensor<4>) -> Tensor<4> {
-        if self.config.background == 0.0 {
-            images
-        } else {
-            images - self.config.background
-        }
+        self.config.foreground(images)
     }
 
     /// The heatmap's K strongest maxima of each image, strongest first: `E_K(H(I))`.
@@ -438,24 +444,7 @@ impl Model {
         k: &[usize],
         locate: impl FnOnce(Tensor<4>, usize) -> Result<Vec<Vec<ScoredKeypoint>>, Error>,
     ) -> Result<Vec<Vec<Detection>>, Error> {
-        let [batch, ..] = images.dims();
-        if k.len() != batch {
-            return Err(Error::Mismatch {
-                what: "numbers of objects, one per image",
-                expected: vec![batch],
-                actual: vec![k.len()],
-            });
-        }
-        let most = k.iter().copied().max().unwrap_or(0);
-        if most == 0 {
-            return Ok(vec![Vec::new(); batch]);
-        }
-        let found = locate(images.clone(), most)?;
-        let mut detections = self.label(images, &found)?;
-        for (image, &k) in detections.iter_mut().zip(k) {
-            image.truncate(k);
-        }
-        Ok(detections)
+        self.patch_task().find(images, k, locate)
     }
 
     /// Boxes and labels of keypoints, as many for each image; an auto-encoder gives every box the label 0.
@@ -470,107 +459,18 @@ impl Model {
         images: Tensor<4>,
         found: &[Vec<ScoredKeypoint>],
     ) -> Result<Vec<Vec<Detection>>, Error> {
-        let keypoints: Vec<Vec<Keypoint>> = found
-            .iter()
-            .map(|image| image.iter().map(|found| found.keypoint).collect())
-            .collect();
-        let mut labels = self.labels(images, &keypoints)?.into_iter();
-        let mut labelled =
-            |found: &ScoredKeypoint| self.detection(found, labels.next().unwrap_or_default());
-        Ok(found
-            .iter()
-            .map(|image| image.iter().map(&mut labelled).collect())
-            .collect())
+        self.patch_task().label(images, found)
     }
 
     pub(crate) fn detection(&self, found: &ScoredKeypoint, label: usize) -> Detection {
-        Detection {
-            bounds: found.keypoint.to_box(self.config.geometry.base_box_px),
-            label,
-            score: found.score,
+        self.patch_task().detection(found, label)
+    }
+
+    fn patch_task(&self) -> PatchTask<'_> {
+        PatchTask {
+            config: &self.config,
+            network: &self.task,
         }
-    }
-
-    /// The keypoint whose box a detection is.
-    fn keypoint(&self, detection: &Detection) -> Keypoint {
-        let (x_px, y_px) = detection.bounds.centre_px();
-        Keypoint {
-            x_px,
-            y_px,
-            scale: detection.bounds.width_px() / self.config.geometry.base_box_px,
-        }
-    }
-
-    fn keypoints(&self, found: &[Vec<Detection>]) -> Vec<Vec<Keypoint>> {
-        let image = |image: &Vec<Detection>| image.iter().map(|d| self.keypoint(d)).collect();
-        found.iter().map(image).collect()
-    }
-
-    fn redraws(&self) -> bool {
-        matches!(self.config.task, TaskNetwork::Autoencoder { .. })
-    }
-
-    /// Background and `sum_k S^-1(T(S(I, x_k)), x_k)`, for images with equally many keypoints.
-    fn redraw_batch(
-        &self,
-        images: Tensor<4>,
-        keypoints: &[Vec<Keypoint>],
-    ) -> Result<Tensor<4>, Error> {
-        let [batch, channels, height, width] = images.dims();
-        let side = self.config.geometry.patch_px;
-        let (patches, points) = self.sample_patches(images, keypoints)?;
-        let instances = points.dims()[1];
-        let redrawn = self.run_task(patches, instances)?;
-        let redrawn = redrawn.reshape([batch, instances, channels, side, side]);
-        let objects = paste(redrawn, points, self.config.geometry, height, width)?;
-        Ok(objects + self.config.background)
-    }
-
-    /// Every keypoint's patch, `[batch * K, channels, side, side]`, and the keypoints, `[batch, K, 3]`.
-    fn sample_patches(
-        &self,
-        images: Tensor<4>,
-        keypoints: &[Vec<Keypoint>],
-    ) -> Result<(Tensor<4>, Tensor<3>), Error> {
-        let points = keypoints::to_tensor(keypoints, &images.device())?;
-        let patches = sample(
-            self.foreground(images),
-            points.clone(),
-            self.config.geometry,
-        )?;
-        let [batch, instances, channels, height, width] = patches.dims();
-        Ok((
-            patches.reshape([batch * instances, channels, height, width]),
-            points,
-        ))
-    }
-
-    /// The task network's output for the patches of images with `instances` each.
-    fn run_task(&self, patches: Tensor<4>, instances: usize) -> Result<Tensor<4>, Error> {
-        let output = self.task.forward(patches, InputStatistics::Running)?;
-        let [rows, channels, height, width] = output.dims();
-        let values = output.clone().try_into_vec_as::<f32>()?;
-        match values.iter().position(|value| !value.is_finite()) {
-            Some(place) if rows > 0 => Err(Error::NonFiniteOutput {
-                network: TASK,
-                image: place / (channels * height * width * instances.max(1)),
-            }),
-            _ => Ok(output),
-        }
-    }
-
-    /// The most probable label of each keypoint, image after image.
-    fn labels(&self, images: Tensor<4>, keypoints: &[Vec<Keypoint>]) -> Result<Vec<usize>, Error> {
-        let TaskNetwork::Classifier { classes, .. } = self.config.task else {
-            return Ok(Vec::new());
-        };
-        let (patches, points) = self.sample_patches(images, keypoints)?;
-        let logits = self.run_task(patches, points.dims()[1])?;
-        let probabilities = softmax(logits, 1).try_into_vec_as::<f32>()?;
-        Ok(probabilities
-            .chunks_exact(classes)
-            .map(most_probable)
-            .collect())
     }
 }
 
@@ -687,27 +587,7 @@ impl Finder for Model {
         images: Tensor<4>,
         found: &[Vec<Detection>],
     ) -> Result<Option<Tensor<4>>, Error> {
-        if !self.redraws() {
-            return Ok(None);
-        }
-        let keypoints = self.keypoints(found);
-        if keypoints
-            .windows(2)
-            .all(|pair| pair[0].len() == pair[1].len())
-        {
-            return Ok(Some(self.redraw_batch(images, &keypoints)?));
-        }
-        let one_by_one = keypoints.chunks(1).enumerate().map(|(index, image)| {
-            let images = images.clone().narrow(0, index, 1);
-            match image {
-                [keypoints] if keypoints.is_empty() => {
-                    Ok(images.zeros_like() + self.config.background)
-                }
-                _ => self.redraw_batch(images, image),
-            }
-        });
-        let redrawn = one_by_one.collect::<Result<Vec<_>, Error>>()?;
-        Ok(Some(Tensor::cat(redrawn, 0)))
+        self.patch_task().redraw(images, found)
     }
 
     fn patches(
@@ -719,17 +599,7 @@ impl Finder for Model {
         if self.config.backbone.is_some() {
             return Ok(None);
         }
-        let (seen, points) = self.sample_patches(images, &self.keypoints(found))?;
-        let redrawn = match self.redraws() {
-            true => Some(self.run_task(seen.clone(), points.dims()[1])?),
-            false => None,
-        };
-        Ok(Some(Patches {
-            seen,
-            redrawn,
-            background: self.config.background,
-            shown_px: self.config.geometry.shown_px(),
-        }))
+        self.patch_task().patches(images, found).map(Some)
     }
 
     fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
@@ -740,15 +610,6 @@ impl Finder for Model {
         }
         Ok(safetensors::serialize(tensors, None)?)
     }
-}
-
-pub(crate) fn most_probable(probabilities: &[f32]) -> usize {
-    let best = (0..probabilities.len()).max_by(|&a, &b| {
-        probabilities[a]
-            .total_cmp(&probabilities[b])
-            .then(b.cmp(&a))
-    });
-    best.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
 
-use super::{Model, most_probable};
+use super::Model;
+use super::patch_task::most_probable;
 use crate::Error;
 use crate::extract::ScoredKeypoint;
 use crate::geometry::{Detection, Keypoint, PixelBox};
@@ -60,7 +61,7 @@ impl Model {
         let patches = source.sample(points, self.config.geometry)?;
         let [_, instances, channels, height, width] = patches.dims();
         let patches = patches.reshape([batch * instances, channels, height, width]);
-        let logits = self.run_task(patches, instances)?;
+        let logits = self.patch_task().run(patches, instances)?;
         let classes = logits.dims()[1];
         let probabilities = softmax(logits, 1).try_into_vec_as::<f32>()?;
         let mut of_patches = probabilities.chunks_exact(classes.max(1));

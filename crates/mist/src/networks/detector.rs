@@ -83,6 +83,15 @@ impl DetectorConfig {
         if self.levels > 0 {
             return Network::new(self.in_channels, self.hourglass());
         }
+        self.network_of(1)
+    }
+
+    /// The network without levels and with several outputs, as [`DetectorConfig::network`].
+    ///
+    /// # Errors
+    /// As [`DetectorConfig::network`].
+    pub fn network_of(&self, outputs: usize) -> Result<Network, NetworkError> {
+        self.check()?;
         let mut layers = Vec::new();
         let padding = match self.style {
             BlockStyle::Paper => Padding::Same,
@@ -99,7 +108,9 @@ impl DetectorConfig {
             self.style.residual(padding),
             self.blocks,
         ));
-        let head = Layer::Conv1x1 { out_channels: 1 };
+        let head = Layer::Conv1x1 {
+            out_channels: outputs,
+        };
         layers.extend(self.style.between_blocks(head));
         Network::new(self.in_channels, layers)
     }

@@ -11,6 +11,7 @@ mod feature_classifier;
 mod fused;
 mod initialise;
 mod module;
+mod regions;
 mod style;
 mod weights;
 
@@ -22,5 +23,6 @@ pub use feature_classifier::FeatureClassifier;
 /// What convolutions on the CPU multiply; [`Precision::select`] sets it for the whole process.
 pub use mist_kernels::simd::Precision;
 pub use module::{InputStatistics, NetworkModule};
+pub use regions::regions;
 pub use style::BlockStyle;
 pub(crate) use weights::{NamedTensor, finite_tensor, refuse_unknown};

@@ -31,6 +31,12 @@ pub trait Method {
     /// When the model or its starting weights are impossible.
     fn learner(&self, setup: Setup<'_>) -> Result<Box<dyn Learner>, Error>;
 
+    /// Whether what a trained model finds depends on these settings too, not on its weights and [`ModelConfig`] alone: then
+    /// they are kept beside the weights.
+    fn finder_has_settings(&self) -> bool {
+        false
+    }
+
     /// Reads a trained model from its weights, and from those of its backbone where it has one.
     ///
     /// # Errors

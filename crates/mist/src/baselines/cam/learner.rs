@@ -54,6 +54,10 @@ impl Method for CamConfig {
         }))
     }
 
+    fn finder_has_settings(&self) -> bool {
+        true
+    }
+
     fn load(
         &self,
         model: &ModelConfig,

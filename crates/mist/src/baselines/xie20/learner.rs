@@ -1,18 +1,31 @@
 //! The method behind the interface of all methods.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 
-use super::Xie20Config;
+use super::photographs::without_offsets;
+use super::{Moment, Xie20Config};
 use crate::Error;
+use crate::backbone::Backbone;
+use crate::baselines::located::{LocatedModel, TrainedLocated};
 use crate::finder::Finder;
-use crate::model::ModelConfig;
+use crate::measurements::Measurements;
+use crate::model::{Model, ModelConfig};
 use crate::training::{Batch, Learner, LearnerState, Method, Progress, Setup, Step, TrainedModel};
 
 /// A model that learns through masks.
 #[derive(Debug)]
 pub struct Xie20Learner {
     config: Xie20Config,
-    trained: TrainedModel,
+    trained: Trained,
+    seed: u64,
+}
+
+/// What the masks cover.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one per training")]
+enum Trained {
+    Photographs(TrainedModel),
+    Regions(TrainedLocated<Xie20Config>),
 }
 
 impl Method for Xie20Config {
@@ -25,64 +38,106 @@ impl Method for Xie20Config {
     }
 
     fn check(&self, model: &ModelConfig) -> Result<(), Error> {
-        if model.backbone.is_none() {
-            return Err(Error::Setting {
-                name: "model.backbone",
-                requirement:
-                    "given: every place of a heatmap is classified, so that it must be coarse"
-                        .into(),
-            });
-        }
-        Self::check(self)
+        Self::check(self, model)
     }
 
     fn learner(&self, setup: Setup<'_>) -> Result<Box<dyn Learner>, Error> {
-        Method::check(self, setup.model)?;
-        let mut trained = TrainedModel::new(setup)?;
-        if setup.weights.is_none() {
-            without_offsets(&mut trained)?;
-        }
+        Self::check(self, setup.model)?;
+        setup.optimisers.check(self.networks())?;
+        let trained = match &setup.model.backbone {
+            Some(_) => {
+                let mut trained = TrainedModel::new(setup)?;
+                if setup.weights.is_none() {
+                    without_offsets(&mut trained)?;
+                }
+                Trained::Photographs(trained)
+            }
+            None => Trained::Regions(TrainedLocated::new(*self, setup)?),
+        };
         Ok(Box::new(Xie20Learner {
             config: *self,
             trained,
+            seed: setup.seed,
         }))
+    }
+
+    fn finder_has_settings(&self) -> bool {
+        true
+    }
+
+    fn load(
+        &self,
+        model: &ModelConfig,
+        weights: &[u8],
+        backbone: Option<&Backbone>,
+        device: &Device,
+    ) -> Result<Box<dyn Finder>, Error> {
+        if model.backbone.is_none() {
+            let model = LocatedModel::from_safetensors(*self, model, weights, device)?;
+            return Ok(Box::new(model));
+        }
+        let model = Model::from_safetensors_with(model.clone(), weights, backbone, device)?;
+        Ok(Box::new(model))
     }
 }
 
-/// The masks teach a response alone: offsets start at zero, and stay there.
-fn without_offsets(trained: &mut TrainedModel) -> Result<(), Error> {
-    let detector = trained.model.heatmap.detector.clone();
-    let device = detector.parameters.val().device();
-    let mut values = detector.parameter_values()?;
-    let specs = detector.network().parameters();
-    for spec in specs.iter().rev().take(2) {
-        let kept = spec.len() / 3;
-        values[spec.offset + kept..spec.offset + spec.len()].fill(0.0);
+impl Xie20Learner {
+    fn loss(&self, batch: &Batch, moment: Moment) -> Result<Tensor<1>, Error> {
+        let labels = |config: &ModelConfig| batch.mean_labels(config.task.classes().unwrap_or(0));
+        match &self.trained {
+            Trained::Photographs(trained) => {
+                let source = trained.model.source_of(batch)?;
+                let mean_labels = labels(trained.model.config())?;
+                self.config
+                    .loss_of_photographs(trained, &source, mean_labels, moment)
+            }
+            Trained::Regions(trained) => {
+                let config = trained.model.config();
+                let images = config.foreground(batch.images.clone());
+                self.config
+                    .loss_of_regions(&trained.model, images, labels(config)?, moment)
+            }
+        }
     }
-    let length = values.len();
-    let values = Tensor::from_data(TensorData::new(values, [length]), &device);
-    trained.model.heatmap.detector = detector.with_parameters(values)?;
-    Ok(())
 }
 
 impl Learner for Xie20Learner {
     fn step(&mut self, batch: &Batch, progress: Progress) -> Result<Step, Error> {
-        let source = self.trained.model.source_of(batch)?;
-        let classes = self.trained.model.config().task.classes().unwrap_or(0);
-        let mean_labels = batch.mean_labels(classes)?;
-        let trained = &mut self.trained;
-        self.config.step(trained, &source, mean_labels, progress)
+        let seed = self.seed;
+        let loss = self.loss(batch, Moment { seed, progress })?;
+        let gradients = loss.backward();
+        match &mut self.trained {
+            Trained::Photographs(trained) => {
+                trained.step_task(&gradients, progress)?;
+                trained.step_detector(&gradients, progress)?;
+            }
+            Trained::Regions(trained) => trained.step(&gradients, progress)?,
+        }
+        let loss: f32 = loss.inner().into_scalar();
+        Ok(Step {
+            measurements: Measurements::new().with("task_loss", f64::from(loss)),
+            panels: Vec::new(),
+        })
     }
 
     fn state(&self) -> Result<LearnerState, Error> {
-        self.trained.state()
+        match &self.trained {
+            Trained::Photographs(trained) => trained.state(),
+            Trained::Regions(trained) => trained.state(),
+        }
     }
 
     fn restore(&mut self, mut state: LearnerState) -> Result<(), Error> {
-        self.trained.restore(&mut state)
+        match &mut self.trained {
+            Trained::Photographs(trained) => trained.restore(&mut state),
+            Trained::Regions(trained) => trained.restore(state),
+        }
     }
 
     fn finder(&self, device: &Device) -> Result<Box<dyn Finder>, Error> {
-        Ok(Box::new(self.trained.averaged(device)?))
+        Ok(match &self.trained {
+            Trained::Photographs(trained) => Box::new(trained.averaged(device)?),
+            Trained::Regions(trained) => Box::new(trained.averaged(device)?),
+        })
     }
 }

@@ -2,6 +2,8 @@
 
 use rand::{Rng, RngExt};
 
+use crate::random::normals;
+
 use super::PoolConfig;
 use crate::geometry::Keypoint;
 use crate::heatmap::ScaleLevels;
@@ -63,7 +65,7 @@ impl PoolConfig {
         for set in 0..self.moved_sets {
             for (index, (place, shift)) in own.iter().zip(&mut moves).enumerate() {
                 *shift = match set % 2 {
-                    0 => gaussian(moved_px, random),
+                    0 => normals(moved_px, random),
                     _ => (-shift.0, -shift.1),
                 };
                 pool.push(heatmap.moved(*place, *shift), Some(index));
@@ -143,14 +145,6 @@ impl ImageHeatmap<'_> {
             ..place
         }
     }
-}
-
-/// Two normal numbers (Box and Muller).
-fn gaussian(deviation: f32, random: &mut impl Rng) -> (f32, f32) {
-    let uniform = random.random::<f32>().max(f32::MIN_POSITIVE);
-    let length = deviation * (-2.0 * uniform.ln()).sqrt();
-    let (sine, cosine) = (std::f32::consts::TAU * random.random::<f32>()).sin_cos();
-    (length * cosine, length * sine)
 }
 
 #[cfg(test)]
