@@ -10,6 +10,7 @@ use mist::networks::Precision;
 use mist::proposals::Proposals;
 use mist_data::{PackagedImages, Split};
 use mist_lab::Result;
+use mist_lab::bench::top_k::Place;
 use mist_lab::bench::{Side, Workload};
 use mist_lab::detections::{DetectionFormat, ShardChoice};
 use mist_lab::reproduce::Work;
@@ -522,11 +523,17 @@ pub struct Bench {
     /// Measure how detection time grows with K, the image's side and the batch.
     #[arg(long, conflicts_with_all = ["workloads", "against_pytorch", "scenes"])]
     pub scaling: bool,
-    /// With --scaling: draw the curves into an SVG file.
-    #[arg(long, requires = "scaling", value_hint = ValueHint::FilePath)]
+    /// Measure how time and memory of a training step grow with the heatmap, where every place of it is classified and where K are.
+    #[arg(long, conflicts_with_all = ["workloads", "against_pytorch", "scenes", "scaling"])]
+    pub top_k: bool,
+    /// One measurement of --top-k, in this process.
+    #[arg(long, hide = true, conflicts_with_all = ["workloads", "against_pytorch", "scenes", "scaling"])]
+    pub top_k_place: Option<Place>,
+    /// With --scaling or --top-k: draw the curves into an SVG file.
+    #[arg(long, value_hint = ValueHint::FilePath)]
     pub plot: Option<PathBuf>,
     /// Measure how long trainings take from nothing to each --target on held-out scenes; the sides take turns.
-    #[arg(long, conflicts_with_all = ["workloads", "against_pytorch", "scenes", "scaling"])]
+    #[arg(long, conflicts_with_all = ["workloads", "against_pytorch", "scenes", "scaling", "top_k"])]
     pub time_to_accuracy: bool,
     /// With --time-to-accuracy: who trains.
     #[arg(

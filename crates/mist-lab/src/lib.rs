@@ -14,6 +14,7 @@ pub mod backbones;
 pub mod batches;
 pub mod bench;
 pub mod calibration;
+pub mod comparison;
 pub mod detections;
 pub mod dictionary;
 pub mod draw;

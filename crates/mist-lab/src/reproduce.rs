@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use burn::tensor::Device;
 use mist::proposals::Proposals;
-use mist_data::Split;
+use mist_data::{Split, encode_png};
 
-use crate::error::{AtPath, Error, Result};
+use crate::bench::top_k::Costs;
+use crate::error::{AtPath, Context, Error, Result};
 use crate::evaluation::{EvaluateOptions, PROPOSALS_ALONE, evaluate};
 use crate::models::Choice;
 use crate::observer::Observer;
@@ -18,7 +19,7 @@ use crate::run::directory::RunDirectory;
 use crate::run::whole_file;
 use crate::tables::{TABLES, Table};
 use crate::training::{End, TrainOptions, create_run, train};
-use crate::{dictionary, figures};
+use crate::{comparison, dictionary, figures};
 
 /// Experiments of the paper's figure of convergence.
 const CONVERGENCE: &[&str] = &["mnist-hard-classify", "mnist-hard-official"];
@@ -48,7 +49,7 @@ pub enum Work {
     Ablations,
     /// Every table but the ablations.
     Tables,
-    /// Convergence curves.
+    /// Convergence curves and comparisons of methods.
     Figures,
     /// Everything.
     All,
@@ -105,7 +106,7 @@ impl Work {
             Self::Controls => "What is learnt from counts, and what is not",
             Self::Ablations => "One setting changed at a time",
             Self::Tables => "Every table but the ablations",
-            Self::Figures => "Convergence curves",
+            Self::Figures => "Convergence curves and comparisons",
             Self::All => "Everything",
         }
     }
@@ -244,20 +245,38 @@ pub fn tables(work: Work, results: &Path) -> Result<String> {
     Ok(text.join("\n"))
 }
 
-/// Draws the figures of `work` from the result files; returns what was written.
+/// Where figures come from and go to.
+#[derive(Clone, Debug)]
+pub struct FigureOptions {
+    /// Where result files are.
+    pub results: PathBuf,
+    /// Where figures go.
+    pub figures: PathBuf,
+    /// Where models are run.
+    pub device: Device,
+    /// Where data is, instead of the usual places.
+    pub data: Option<PathBuf>,
+}
+
+/// Draws the figures of `work` from the result files, and from the models that are here; returns what was written.
 ///
 /// # Errors
-/// When a result file is damaged or a figure cannot be written.
-pub fn write_figures(work: Work, results: &Path, directory: &Path) -> Result<Vec<PathBuf>> {
+/// When a result file or a model is damaged, or a figure cannot be written.
+pub fn write_figures(
+    work: Work,
+    options: &FigureOptions,
+    observer: &mut dyn Observer,
+) -> Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     if !work.has_figures() {
         return Ok(written);
     }
+    let (results, directory) = (&options.results, &options.figures);
     create(directory)?;
     let ours = results::read_all(results)?;
-    let mut write = |name: String, svg: String| -> Result<()> {
+    let mut write = |name: String, bytes: &[u8]| -> Result<()> {
         let path = directory.join(name);
-        whole_file::write(&path, svg.as_bytes())?;
+        whole_file::write(&path, bytes)?;
         written.push(path);
         Ok(())
     };
@@ -265,10 +284,22 @@ pub fn write_figures(work: Work, results: &Path, directory: &Path) -> Result<Vec
     let is_short = |result: &&ResultFile| short.iter().any(|s| result.experiment.starts_with(s));
     for result in ours.iter().filter(|result| !is_short(result)) {
         let name = format!("convergence-{}.seed{}.svg", result.experiment, result.seed);
-        write(name, figures::convergence(&result.curve))?;
+        write(name, figures::convergence(&result.curve).as_bytes())?;
     }
     if let Some(svg) = figures::growing_counts(&ours, &dictionary::read(results)?) {
-        write("gabor-counts.svg".to_owned(), svg)?;
+        write("gabor-counts.svg".to_owned(), svg.as_bytes())?;
+    }
+    let top_k = results.join("bench-top-k.json");
+    if top_k.is_file() {
+        let text = fs::read_to_string(&top_k).at("read", &top_k)?;
+        let costs = Costs::from_json(&text).context(top_k.display())?;
+        write("top-k.svg".to_owned(), costs.to_svg().as_bytes())?;
+    }
+    for dataset in comparison::DATASETS {
+        let data = options.data.as_deref();
+        if let Some(sheet) = comparison::sheet(dataset, &options.device, data, observer)? {
+            write(format!("comparison-{dataset}.png"), &encode_png(&sheet)?)?;
+        }
     }
     Ok(written)
 }

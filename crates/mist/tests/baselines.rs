@@ -114,7 +114,12 @@ fn restored_trainings_continue_to_the_bit() {
         let mut second = learner(&case);
         second.restore(state).unwrap();
         train(second.as_mut(), 3);
-        assert_eq!(bytes(whole.as_ref()), bytes(second.as_ref()), "{}", case.name);
+        assert_eq!(
+            bytes(whole.as_ref()),
+            bytes(second.as_ref()),
+            "{}",
+            case.name
+        );
     }
 }
 
@@ -130,7 +135,11 @@ fn the_number_of_threads_does_not_matter() {
             })
         };
         let one = trained(1);
-        assert!([2, 4].iter().all(|&threads| trained(threads) == one), "{}", case.name);
+        assert!(
+            [2, 4].iter().all(|&threads| trained(threads) == one),
+            "{}",
+            case.name
+        );
     }
 }
 
@@ -146,7 +155,10 @@ fn what_was_learnt_is_found_again_from_its_weights() {
         let lengths: Vec<usize> = found.iter().map(Vec::len).collect();
         assert_eq!(lengths, k, "{}", case.name);
         let weights = finder.to_safetensors().unwrap();
-        let again = case.method.load(&case.model, &weights, None, &device).unwrap();
+        let again = case
+            .method
+            .load(&case.model, &weights, None, &device)
+            .unwrap();
         assert_eq!(again.find(images(3, &device), &k).unwrap(), found);
         let redrawn = finder.redraw(images(3, &device), &found).unwrap();
         assert_eq!(redrawn.is_some(), finder.classes().is_none());
@@ -178,7 +190,10 @@ fn what_a_method_cannot_train_is_refused() {
     };
     let grid = GridConfig { cells: 2 };
     assert!(grid.check(&cases().swap_remove(0).model).is_ok());
-    assert!(grid.check(&with_context(cases().swap_remove(0).model)).is_err());
+    assert!(
+        grid.check(&with_context(cases().swap_remove(0).model))
+            .is_err()
+    );
     assert!(grid.check(&model(classifier())).is_err());
     let masks = of_masks(SoftTopK::ClosedForm);
     assert!(Method::check(&masks, &model(classifier())).is_ok());

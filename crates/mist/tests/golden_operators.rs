@@ -221,12 +221,9 @@ fn soft_top_k() {
             let scores = golden.leaf::<2>("scores", &device);
             let masks = match operator {
                 Some(operator) => operator.masks(scores.clone(), k, epsilon, 0, 0),
-                None => perturbed_masks(
-                    scores.clone(),
-                    golden.tensor("noise", &device),
-                    k,
-                    epsilon,
-                ),
+                None => {
+                    perturbed_masks(scores.clone(), golden.tensor("noise", &device), k, epsilon)
+                }
             };
             let masks = masks.unwrap();
             golden.expect("output", masks.clone());

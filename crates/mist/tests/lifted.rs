@@ -21,7 +21,9 @@ use mist::loss::MeanDistance;
 use mist::model::{Model, TaskNetwork};
 use mist::proposals::Proposals;
 use mist::training::{Learner, LearnerState, Method};
-use squares::{SIDE, START, autoencoder, batch, bytes, classifier, images, model, train, with_setup};
+use squares::{
+    SIDE, START, autoencoder, batch, bytes, classifier, images, model, train, with_setup,
+};
 
 fn config(order: StageOrder) -> LiftedConfig {
     LiftedConfig {

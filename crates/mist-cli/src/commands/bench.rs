@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use mist_lab::bench::top_k::{Cost, Place};
 use mist_lab::bench::{
     CompareOptions, MeasureOptions, TimeToAccuracyOptions, Workload, compare, measure, scaling,
-    time_to_accuracy,
+    time_to_accuracy, top_k,
 };
 use mist_lab::run::whole_file;
 use mist_lab::{Error, Result};
@@ -38,6 +39,17 @@ pub fn run(command: &Bench, console: &mut Console) -> Result<()> {
         };
         let times = time_to_accuracy(&options, console)?;
         (serde_json::to_string_pretty(&times)?, times.to_lines())
+    } else if let Some(place) = command.top_k_place {
+        let cost = top_k::measure_one(place, command.rounds, &device)?;
+        let json = serde_json::to_string(&cost)?;
+        (json.clone(), format!("{json}\n"))
+    } else if command.top_k {
+        let measure = |place| top_k_cost(place, command.rounds);
+        let costs = top_k::measure_all(command.rounds, &measure, console)?;
+        if let Some(path) = &command.plot {
+            save(path, &costs.to_svg())?;
+        }
+        (serde_json::to_string_pretty(&costs)?, costs.to_lines())
     } else if command.scaling {
         let curves = scaling::measure(&device, command.rounds, console)?;
         if let Some(path) = &command.plot {
@@ -93,15 +105,29 @@ fn this_program() -> Result<PathBuf> {
     std::env::current_exe().map_err(failed)
 }
 
-/// Runs this program again and reads the peak memory that it reports.
-fn train_step_memory_mb() -> Result<f64> {
-    let failed = |reason: &str| Error::Failed(format!("cannot measure our memory: {reason}"));
+/// What this program prints when it is run again, as JSON.
+fn measured_apart(arguments: &[&str]) -> Result<serde_json::Value> {
+    let failed =
+        |reason: &str| Error::Failed(format!("cannot measure in a process apart: {reason}"));
     let output = Command::new(this_program()?)
-        .args(["bench", "train_step", "--rounds", "2", "--json", "-q"])
+        .arg("bench")
+        .args(arguments)
+        .args(["--json", "-q"])
         .output()
         .map_err(|error| failed(&error.to_string()))?;
-    let report: serde_json::Value =
-        serde_json::from_slice(&output.stdout).map_err(|_| failed("no figures came back"))?;
+    serde_json::from_slice(&output.stdout).map_err(|_| failed("no figures came back"))
+}
+
+fn top_k_cost(place: Place, rounds: u16) -> Result<Cost> {
+    let (place, rounds) = (place.to_string(), rounds.to_string());
+    let cost = measured_apart(&["--top-k-place", &place, "--rounds", &rounds])?;
+    Ok(serde_json::from_value(cost)?)
+}
+
+/// Peak memory of a process that takes training steps and nothing else.
+fn train_step_memory_mb() -> Result<f64> {
+    let failed = |reason: &str| Error::Failed(format!("cannot measure our memory: {reason}"));
+    let report = measured_apart(&["train_step", "--rounds", "2"])?;
     let memory = report
         .get("peak_memory_mb")
         .and_then(serde_json::Value::as_f64);

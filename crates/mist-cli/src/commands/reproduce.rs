@@ -1,6 +1,6 @@
 //! `mist reproduce`: the paper's tables and figures, ours beside its.
 
-use mist_lab::reproduce::{ReproduceOptions, run_missing, tables, write_figures};
+use mist_lab::reproduce::{FigureOptions, ReproduceOptions, run_missing, tables, write_figures};
 use mist_lab::{Error, Result};
 
 use crate::cli::Reproduce;
@@ -31,7 +31,13 @@ pub fn run(command: &Reproduce, console: &mut Console) -> Result<()> {
         };
         run_missing(work, &options, console)?;
     }
-    for path in write_figures(work, &command.results, &command.figures)? {
+    let options = FigureOptions {
+        results: command.results.clone(),
+        figures: command.figures.clone(),
+        device: command.device.device()?,
+        data: command.place.data.clone(),
+    };
+    for path in write_figures(work, &options, console)? {
         console.line(format_args!("wrote {}", path.display()));
     }
     stdout::write(&tables(work, &command.results)?)

@@ -258,7 +258,9 @@ impl Costs {
         };
         let charts = [
             chart("ms per step on one image", &|cost| Some(cost.step_ms)),
-            chart("peak memory of the process, MB", &|cost| cost.peak_memory_mb),
+            chart("peak memory of the process, MB", &|cost| {
+                cost.peak_memory_mb
+            }),
             chart("ms of the operator and its gradient", &|cost| {
                 cost.operator_ms
             }),
@@ -297,7 +299,9 @@ mod tests {
             operator_ms: way.operator().map(|_| 0.5),
             peak_memory_mb: Some(100.0),
         };
-        let pairs = Way::ALL.iter().flat_map(|&way| SIDES.map(|side| cost(way, side)));
+        let pairs = Way::ALL
+            .iter()
+            .flat_map(|&way| SIDES.map(|side| cost(way, side)));
         let costs = Costs {
             machine: Machine::here(),
             commit: None,

@@ -43,7 +43,10 @@ fn masks_sum_to_k_however_many_and_however_soft() {
         for (k, softness) in [(1, 0.1), (9, 1e-3), (150, 0.05), (299, 0.1), (9, 50.0)] {
             let masks = operator.masks_of(&scores, k, softness).masks;
             let total: f64 = masks.iter().sum();
-            assert!((total - k as f64).abs() < 1e-6, "{operator:?}, k {k}: {total}");
+            assert!(
+                (total - k as f64).abs() < 1e-6,
+                "{operator:?}, k {k}: {total}"
+            );
             assert!(masks.iter().all(|mask| (0.0..=1.0).contains(mask)));
         }
     }
@@ -62,7 +65,10 @@ fn masks_become_the_hard_selection_as_softness_falls() {
         };
         let distances = [1.0, 0.3, 0.1, 0.03, 0.01].map(distance);
         let falling = distances.windows(2).all(|pair| pair[1] < pair[0]);
-        assert!(falling && distances[4] < 1e-3, "{operator:?}: {distances:?}");
+        assert!(
+            falling && distances[4] < 1e-3,
+            "{operator:?}: {distances:?}"
+        );
     }
 }
 
