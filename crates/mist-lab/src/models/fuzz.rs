@@ -24,6 +24,7 @@ fn files() -> (Vec<u8>, Vec<u8>) {
         class_names: recipe.class_names().unwrap(),
         experiment: recipe.experiment,
         method: "lifted".to_owned(),
+        settings: None,
         dataset: recipe.dataset,
         foreground: Foreground::Plain,
         model: recipe.model,

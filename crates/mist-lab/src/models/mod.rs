@@ -71,6 +71,10 @@ impl ModelCard {
     fn check(&self) -> Result<()> {
         recipe::check_experiment(&self.experiment)?;
         self.model.check().context("`model`")?;
+        if let Some(settings) = &self.settings {
+            let checked = settings.method().check(&self.model);
+            checked.context("`settings`")?;
+        }
         let names = self.class_names.len();
         match self.model.task.classes() {
             Some(classes) if classes != names => Err(Error::Usage(format!(

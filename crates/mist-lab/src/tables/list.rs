@@ -142,6 +142,9 @@ pub const TABLES: &[Table] = &[
                 "Xie20, 9 digits",
                 &[Some(72.7), Some(93.1), Some(71.3)],
             ),
+            Row::ours("mnist-hard-xie20-sinkhorn", "Xie20 by Sinkhorn, 9 digits"),
+            Row::ours("mnist-hard-lapsum", "LapSum, 9 digits"),
+            Row::ours("mnist-hard-perturbed", "perturbed top-k, 9 digits"),
         ],
     },
     Table {

@@ -22,7 +22,6 @@ pub struct Xie20Learner {
 
 /// What the masks cover.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per training")]
 enum Trained {
     Photographs(TrainedModel),
     Regions(TrainedLocated<Xie20Config>),
