@@ -6,6 +6,7 @@ import pathlib
 import torch
 
 import backbones
+import esl16
 import extract
 import local_softmax
 import losses
@@ -19,7 +20,7 @@ import splat
 
 FAMILIES = [
     local_softmax, resize, scale_fusion, sampler, paster, losses, splat, extract, networks, multiscale,
-    backbones
+    backbones, esl16
 ]
 DEFAULT_OUTPUT = pathlib.Path(__file__).resolve().parents[2] / "crates/mist/tests/golden"
 

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod toy;
 
-use mist::baselines::{CamConfig, SupervisedConfig, Xie20Config};
+use mist::baselines::{CamConfig, Esl16Config, SupervisedConfig, Xie20Config};
 use mist::centres::CentresConfig;
 use mist::lifted::LiftedConfig;
 use mist::training::Method;
@@ -66,6 +66,8 @@ methods! {
     "xie20" => Xie20(Xie20Config),
     /// Class activation maps.
     "cam" => Cam(CamConfig),
+    /// Attend, infer, repeat: objects one after the other, by a recurrent network.
+    "esl16" => Esl16(Esl16Config),
     /// A method that only tests know.
     #[cfg(test)]
     "toy" => Toy(toy::ToyConfig),
