@@ -107,5 +107,6 @@ def layer_words(layer):
         nn.AdaptiveAvgPool2d: "global_average_pool",
         nn.Sigmoid: "sigmoid",
         nn.Softmax: "softmax",
+        nn.Softplus: "softplus",
     }
     return {"kind": kinds[type(layer)]}

@@ -6,6 +6,7 @@ import pathlib
 import torch
 
 import backbones
+import esl16
 import extract
 import local_softmax
 import losses
@@ -20,7 +21,7 @@ import splat
 
 FAMILIES = [
     local_softmax, resize, scale_fusion, sampler, paster, losses, splat, soft_top_k, extract, networks,
-    multiscale, backbones
+    multiscale, backbones, esl16
 ]
 DEFAULT_OUTPUT = pathlib.Path(__file__).resolve().parents[2] / "crates/mist/tests/golden"
 

@@ -69,6 +69,7 @@ def single_layers():
     yield "reflect_pad", nn.ReflectionPad2d(3), shape
     yield "batch_norm", nn.BatchNorm2d(3), (2, 3, 7, 6)
     yield "batch_norm_running", nn.BatchNorm2d(3), (2, 3, 7, 6)
+    yield "softplus", nn.Softplus(), shape
 
 
 def whole_networks():

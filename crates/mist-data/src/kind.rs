@@ -26,6 +26,12 @@ pub enum SceneKind {
     K6to9,
     /// K study: three to nine.
     K3to9,
+    /// As easy, with any number of cells filled, for Esl16.
+    Easy0to9,
+    /// As hard, with any number of digits, for Esl16.
+    Hard0to9,
+    /// None, one or two digits: what Esl16 was made for.
+    Upto2,
     /// Hard, with pieces of other digits between them.
     Cluttered,
     /// Hard, at low contrast over a texture.
@@ -42,7 +48,7 @@ pub enum SceneKind {
 
 impl SceneKind {
     /// Every kind, in the order in which they are listed to people.
-    pub const ALL: [SceneKind; 15] = [
+    pub const ALL: [SceneKind; 18] = [
         SceneKind::Glyphs,
         SceneKind::Easy,
         SceneKind::Hard,
@@ -52,6 +58,9 @@ impl SceneKind {
         SceneKind::K9,
         SceneKind::K6to9,
         SceneKind::K3to9,
+        SceneKind::Easy0to9,
+        SceneKind::Hard0to9,
+        SceneKind::Upto2,
         SceneKind::Cluttered,
         SceneKind::Textured,
         SceneKind::Scale,
@@ -72,6 +81,9 @@ impl SceneKind {
             SceneKind::K9 => "k9",
             SceneKind::K6to9 => "k6to9",
             SceneKind::K3to9 => "k3to9",
+            SceneKind::Easy0to9 => "easy0to9",
+            SceneKind::Hard0to9 => "hard0to9",
+            SceneKind::Upto2 => "upto2",
             SceneKind::Cluttered => "cluttered",
             SceneKind::Textured => "textured",
             SceneKind::Scale => "scale",
@@ -93,6 +105,9 @@ impl SceneKind {
             SceneKind::K9 => "as hard: the K study with always nine digits",
             SceneKind::K6to9 => "as hard: the K study with six to nine digits",
             SceneKind::K3to9 => "as hard: the K study with three to nine digits",
+            SceneKind::Easy0to9 => "as easy, with zero to nine digits",
+            SceneKind::Hard0to9 => "as hard, with zero to nine digits",
+            SceneKind::Upto2 => "none, one or two digits on a 50-px canvas",
             SceneKind::Cluttered => "as hard, between fragments of other digits",
             SceneKind::Textured => "as hard, at low contrast over natural-looking noise",
             SceneKind::Scale => "nine digits of 14 to 28 px on a 112-px canvas",
@@ -115,6 +130,9 @@ impl SceneKind {
             | SceneKind::K9
             | SceneKind::K6to9
             | SceneKind::K3to9
+            | SceneKind::Easy0to9
+            | SceneKind::Hard0to9
+            | SceneKind::Upto2
             | SceneKind::Cluttered
             | SceneKind::Textured
             | SceneKind::Scale => &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
@@ -135,6 +153,9 @@ impl SceneKind {
             | SceneKind::K9
             | SceneKind::K6to9
             | SceneKind::K3to9
+            | SceneKind::Easy0to9
+            | SceneKind::Hard0to9
+            | SceneKind::Upto2
             | SceneKind::Cluttered
             | SceneKind::Textured
             | SceneKind::Scale => true,

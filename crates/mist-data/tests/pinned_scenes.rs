@@ -114,6 +114,18 @@ fn scenes_with_digits() {
             "b29bea863e4878c264664e61e161121cdbc6ef46ea42795ab555e4fc204acb21",
         ),
         (
+            SceneKind::Easy0to9,
+            "c237f7b3bd6f3aa2a4513be590a1aae964c28d2f2fe219f7bf79dbe2802a7905",
+        ),
+        (
+            SceneKind::Hard0to9,
+            "ca9626648ba838b418fc90cf030711a94a9f3e30883c80b89c45f2465a05660e",
+        ),
+        (
+            SceneKind::Upto2,
+            "05a53ecde9622673016705713a0605214a5b0938b4646127e8aaba11064ab05e",
+        ),
+        (
             SceneKind::Cluttered,
             "e263f064d271dc2c14ff18ec6cd443cfb27bd696493957b2bef276b41a952d3e",
         ),

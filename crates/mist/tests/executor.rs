@@ -188,6 +188,7 @@ fn single_layers_of_odd_shapes() {
         (6, Layer::MaxPool2),
         (6, Layer::GlobalAveragePool),
         (6, Layer::Sigmoid),
+        (6, Layer::Softplus),
         (6, Layer::Softmax),
         (6, Layer::Relu),
         (3, Layer::BatchNorm),

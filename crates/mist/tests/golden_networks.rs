@@ -142,6 +142,7 @@ fn single_layers() {
     check_layer("net_dense", 4, Layer::Dense { out_features: 5 });
     check_layer("net_sigmoid", 4, Layer::Sigmoid);
     check_layer("net_softmax", 4, Layer::Softmax);
+    check_layer("net_softplus", 4, Layer::Softplus);
     check_layer("net_global_average", 4, Layer::GlobalAveragePool);
     check_layer("net_reflect_pad", 4, Layer::ReflectPad { px: 3 });
     check_layer("net_batch_norm", 3, Layer::BatchNorm);
@@ -243,16 +244,18 @@ fn multi_scale_heatmap() {
     }
 }
 
-/// Every committed file is read by a test above, in `backbones.rs` or in `golden_operators.rs`: the families there have 37
-/// cases.
+/// Every committed file is read by a test above, in `backbones.rs`, `esl16.rs` or `golden_operators.rs`: the families of the
+/// last have 37 cases.
 #[test]
 fn no_golden_file_is_left_out() {
-    let layers = 13;
+    let layers = 14;
     let residual_blocks = 8;
     let whole = 5;
     let multi_scale = 1;
     let backbones = 3;
+    let esl16 = 4;
     let operators = 37;
-    let tested = layers + residual_blocks + whole + multi_scale + backbones + operators;
+    let networks = layers + residual_blocks + whole + multi_scale + backbones;
+    let tested = networks + esl16 + operators;
     assert_eq!(golden_files().len(), tested);
 }

@@ -61,9 +61,14 @@ enum Placement {
 impl Layout {
     /// Nine sorted objects on a jittered grid.
     pub fn easy() -> Self {
+        Self::easy_with(9..=9)
+    }
+
+    /// The same with a number of its cells filled.
+    pub fn easy_with(counts: RangeInclusive<usize>) -> Self {
         Self {
             canvas_px: 80,
-            counts: 9..=9,
+            counts,
             identities: Identities::Sorted,
             surroundings: Surroundings::Empty,
             sizes: Sizes::Base,
@@ -74,9 +79,18 @@ impl Layout {
 
     /// Objects at random, no two nearer to each other than a distance.
     pub fn disks(counts: RangeInclusive<usize>, min_distance_px: i32) -> Self {
-        let centres = centres(80, 1.0);
+        Self::disks_on(80, counts, min_distance_px)
+    }
+
+    /// None, one or two objects on a canvas of 50 px, as in the experiments of Esl16.
+    pub fn upto2() -> Self {
+        Self::disks_on(50, 0..=2, 20)
+    }
+
+    fn disks_on(canvas_px: i32, counts: RangeInclusive<usize>, min_distance_px: i32) -> Self {
+        let centres = centres(canvas_px, 1.0);
         Self {
-            canvas_px: 80,
+            canvas_px,
             counts,
             identities: Identities::Random,
             surroundings: Surroundings::Empty,
@@ -145,7 +159,15 @@ impl Layout {
         let count = fewest + rng.below(most - fewest + 1);
         match &self.placement {
             Placement::Grid { cells_per_side } => {
-                grid::gaussian(self.canvas_px, *cells_per_side, self.centres, rng)
+                let spots = grid::gaussian(self.canvas_px, *cells_per_side, self.centres, rng);
+                if count == spots.len() {
+                    return spots;
+                }
+                let mut cells: Vec<usize> = (0..spots.len()).collect();
+                rng.choose(&mut cells, count);
+                // In reading order again.
+                cells.sort_unstable();
+                cells.into_iter().map(|cell| spots[cell]).collect()
             }
             Placement::Disks(sampler) => {
                 let mut spots = disks::fill_to(count, sampler, rng);
@@ -192,6 +214,8 @@ mod tests {
             ("crowded", Layout::disks(9..=9, 16)),
             ("three", Layout::disks(3..=3, 20)),
             ("k3to9", Layout::disks(3..=9, 20)),
+            ("easy0to9", Layout::easy_with(0..=9)),
+            ("upto2", Layout::upto2()),
             ("uneven", Layout::uneven()),
             ("scale", Layout::scale_study()),
         ];

@@ -151,6 +151,10 @@ impl Context<'_> {
                     super::pixelwise::sigmoid_gradient(map(step.dst), &mut gradient[..len]);
                     self.add_to_source(&mut gradients, step, gradient, samples, needed);
                 }
+                Action::Softplus => {
+                    super::pixelwise::softplus_gradient(map(step.dst), &mut gradient[..len]);
+                    self.add_to_source(&mut gradients, step, gradient, samples, needed);
+                }
                 Action::Softmax => {
                     super::pixelwise::softmax_gradient(map(step.dst), &mut gradient[..len], out);
                     self.add_to_source(&mut gradients, step, gradient, samples, needed);

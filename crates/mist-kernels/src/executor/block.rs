@@ -236,6 +236,7 @@ impl Context<'_> {
             }
             Action::Mean => super::pixelwise::mean(src, to, out.size.channels),
             Action::Sigmoid => super::pixelwise::sigmoid(src, to, out),
+            Action::Softplus => super::pixelwise::softplus(src, to, out),
             Action::Softmax => super::pixelwise::softmax(src, to, out),
             Action::ReflectPad { px } => super::pixelwise::reflect_pad(src, to, from.size, px),
         }

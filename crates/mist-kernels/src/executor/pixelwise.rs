@@ -60,6 +60,24 @@ pub(super) fn sigmoid_gradient(output: &[f32], gradient: &mut [f32]) {
     }
 }
 
+/// `ln(1 + exp(x))`; padded channels stay zero.
+pub(super) fn softplus(src: &[f32], dst: &mut [f32], value: Value) {
+    let step = value.size.channels;
+    for (from, to) in src.chunks_exact(step).zip(dst.chunks_exact_mut(step)) {
+        to.fill(0.0);
+        for (to, value) in to[..value.channels].iter_mut().zip(from) {
+            *to = value.max(0.0) + (-value.abs()).exp().ln_1p();
+        }
+    }
+}
+
+/// The gradient of [`softplus`], in place, from its output.
+pub(super) fn softplus_gradient(output: &[f32], gradient: &mut [f32]) {
+    for (gradient, y) in gradient.iter_mut().zip(output) {
+        *gradient *= -(-y).exp_m1();
+    }
+}
+
 /// Softmax over the channels of each pixel; padded channels stay zero.
 pub(super) fn softmax(src: &[f32], dst: &mut [f32], value: Value) {
     let (step, channels) = (value.size.channels, value.channels);

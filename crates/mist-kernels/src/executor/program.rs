@@ -59,6 +59,7 @@ pub(super) enum Action {
     MaxPool3,
     Mean,
     Sigmoid,
+    Softplus,
     Softmax,
     ReflectPad {
         px: usize,
@@ -224,6 +225,7 @@ impl Builder {
             Layer::MaxPool2 => drop(self.push(src, out, Action::MaxPool)),
             Layer::GlobalAveragePool => drop(self.push(src, out, Action::Mean)),
             Layer::Sigmoid => drop(self.push(src, out, Action::Sigmoid)),
+            Layer::Softplus => drop(self.push(src, out, Action::Softplus)),
             Layer::Softmax => drop(self.push(src, out, Action::Softmax)),
             Layer::ReflectPad { px } => drop(self.push(src, out, Action::ReflectPad { px })),
             Layer::BatchNorm => {

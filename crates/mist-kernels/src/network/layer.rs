@@ -91,6 +91,8 @@ pub enum Layer {
     },
     /// Logistic function, `1 / (1 + exp(-x))`.
     Sigmoid,
+    /// A smooth rectifier, `ln(1 + exp(x))`.
+    Softplus,
     /// Softmax over channels.
     Softmax,
     /// Convolution with a stride; forward only.
@@ -223,6 +225,7 @@ impl Layer {
             | Self::Branch
             | Self::Join
             | Self::Sigmoid
+            | Self::Softplus
             | Self::Softmax => Some(input),
         }
     }
@@ -255,6 +258,7 @@ impl fmt::Display for Layer {
             Self::GlobalAveragePool => f.write_str("global average pool"),
             Self::Dense { out_features } => write!(f, "dense to {out_features}"),
             Self::Sigmoid => f.write_str("sigmoid"),
+            Self::Softplus => f.write_str("softplus"),
             Self::Softmax => f.write_str("softmax"),
             Self::StridedConv(conv) => {
                 let StridedConv {

@@ -202,6 +202,7 @@ impl Layer {
             | Self::Join
             | Self::GlobalAveragePool
             | Self::Sigmoid
+            | Self::Softplus
             | Self::Softmax => Vec::new(),
         }
     }

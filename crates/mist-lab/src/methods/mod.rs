@@ -6,7 +6,9 @@
 #[cfg(test)]
 mod toy;
 
-use mist::baselines::{CamConfig, ChannelwiseConfig, GridConfig, SupervisedConfig, Xie20Config};
+use mist::baselines::{
+    CamConfig, ChannelwiseConfig, Esl16Config, GridConfig, SupervisedConfig, Xie20Config,
+};
 use mist::centres::CentresConfig;
 use mist::lifted::LiftedConfig;
 use mist::training::Method;
@@ -70,6 +72,8 @@ methods! {
     "channelwise" => Channelwise(ChannelwiseConfig),
     /// Class activation maps.
     "cam" => Cam(CamConfig),
+    /// Attend, infer, repeat: objects one after the other, by a recurrent network.
+    "esl16" => Esl16(Esl16Config),
     /// A method that only tests know.
     #[cfg(test)]
     "toy" => Toy(toy::ToyConfig),

@@ -1,7 +1,7 @@
 //! A network description with weights, run on any burn device.
 
 use burn::module::{Module, Param};
-use burn::tensor::activation::{relu, sigmoid, softmax};
+use burn::tensor::activation::{relu, sigmoid, softmax, softplus};
 use burn::tensor::module::{conv_transpose2d, conv2d, max_pool2d};
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, MaxPoolOptions, PadMode};
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -263,6 +263,7 @@ impl NetworkModule {
             // Whoever calls this keeps and adds the maps.
             Layer::Branch | Layer::Join => x,
             Layer::Sigmoid => sigmoid(x),
+            Layer::Softplus => softplus(x, 1.0),
             Layer::Softmax => softmax(x, 1),
             Layer::StridedConv(conv) => strided(x, conv, parameters),
             Layer::MaxPool3 => {
