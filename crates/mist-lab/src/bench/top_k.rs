@@ -26,6 +26,8 @@ pub const SIDES: [usize; 5] = [10, 20, 40, 80, 160];
 /// K of all of them.
 const INSTANCES: usize = 9;
 const SOFTNESS: f32 = 0.1;
+/// A measurement repeats its task for at least this long: the system counts processor time in steps of some milliseconds.
+const LEAST_SECS: f64 = 0.2;
 
 /// A way from heatmap to loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,9 +195,13 @@ fn median_ms(rounds: u16, mut task: Task) -> Result<f64> {
     task()?;
     let mut times = Vec::with_capacity(rounds.into());
     for _ in 0..rounds {
-        let start = spent_secs();
-        task()?;
-        times.push((spent_secs() - start) * 1e3);
+        let (start, mut runs, mut spent) = (spent_secs(), 0.0, 0.0);
+        while spent < LEAST_SECS {
+            task()?;
+            runs += 1.0;
+            spent = spent_secs() - start;
+        }
+        times.push(spent / runs * 1e3);
     }
     Ok(median(&mut times))
 }
@@ -231,7 +237,7 @@ pub fn measure_all(
 }
 
 fn line(cost: &Cost) -> String {
-    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
     let (operator, memory) = (number(cost.operator_ms), number(cost.peak_memory_mb));
     let Cost {
         way, side, step_ms, ..
