@@ -474,7 +474,9 @@ impl Model {
             .iter()
             .map(|image| image.iter().map(|found| found.keypoint).collect())
             .collect();
-        let mut labels = self.labels(images, &keypoints)?.into_iter();
+        let mut labels = self
+            .labels(self.foreground(images), &keypoints)?
+            .into_iter();
         let mut labelled =
             |found: &ScoredKeypoint| self.detection(found, labels.next().unwrap_or_default());
         Ok(found
@@ -518,7 +520,7 @@ impl Model {
     ) -> Result<Tensor<4>, Error> {
         let [batch, channels, height, width] = images.dims();
         let side = self.config.geometry.patch_px;
-        let (patches, points) = self.sample_patches(images, keypoints)?;
+        let (patches, points) = self.sample_patches(self.foreground(images), keypoints)?;
         let instances = points.dims()[1];
         let redrawn = self.run_task(patches, instances)?;
         let redrawn = redrawn.reshape([batch, instances, channels, side, side]);
@@ -529,15 +531,11 @@ impl Model {
     /// Every keypoint's patch, `[batch * K, channels, side, side]`, and the keypoints, `[batch, K, 3]`.
     fn sample_patches(
         &self,
-        images: Tensor<4>,
+        foreground: Tensor<4>,
         keypoints: &[Vec<Keypoint>],
     ) -> Result<(Tensor<4>, Tensor<3>), Error> {
-        let points = keypoints::to_tensor(keypoints, &images.device())?;
-        let patches = sample(
-            self.foreground(images),
-            points.clone(),
-            self.config.geometry,
-        )?;
+        let points = keypoints::to_tensor(keypoints, &foreground.device())?;
+        let patches = sample(foreground, points.clone(), self.config.geometry)?;
         let [batch, instances, channels, height, width] = patches.dims();
         Ok((
             patches.reshape([batch * instances, channels, height, width]),
@@ -559,12 +557,17 @@ impl Model {
         }
     }
 
-    /// The most probable label of each keypoint, image after image.
-    fn labels(&self, images: Tensor<4>, keypoints: &[Vec<Keypoint>]) -> Result<Vec<usize>, Error> {
+    /// The most probable label of each keypoint, image after image, in what [`Model::foreground`] gives; none of an
+    /// auto-encoder.
+    pub(crate) fn labels(
+        &self,
+        foreground: Tensor<4>,
+        keypoints: &[Vec<Keypoint>],
+    ) -> Result<Vec<usize>, Error> {
         let TaskNetwork::Classifier { classes, .. } = self.config.task else {
             return Ok(Vec::new());
         };
-        let (patches, points) = self.sample_patches(images, keypoints)?;
+        let (patches, points) = self.sample_patches(foreground, keypoints)?;
         let logits = self.run_task(patches, points.dims()[1])?;
         let probabilities = softmax(logits, 1).try_into_vec_as::<f32>()?;
         Ok(probabilities
@@ -719,7 +722,8 @@ impl Finder for Model {
         if self.config.backbone.is_some() {
             return Ok(None);
         }
-        let (seen, points) = self.sample_patches(images, &self.keypoints(found))?;
+        let (seen, points) =
+            self.sample_patches(self.foreground(images), &self.keypoints(found))?;
         let redrawn = match self.redraws() {
             true => Some(self.run_task(seen.clone(), points.dims()[1])?),
             false => None,
