@@ -167,6 +167,58 @@ fn counts_of_varying_totals_and_empty_images_are_learned_from() {
     assert!(!found.contains("background"), "{found}");
 }
 
+/// Blue and red discs, of which there is one of the first in every image.
+#[test]
+fn coloured_objects_are_learned_from_their_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    fs::create_dir_all(here.join("in")).unwrap();
+    let mut table = "file,class,count\n".to_owned();
+    for index in 0..6usize {
+        let mut image = Image::filled(96, 80, 3, 0.9);
+        let red = 1 + index % 3;
+        for disc in 0..=red {
+            let centre = (
+                18.0 + 28.0 * (disc % 3) as f32,
+                20.0 + 36.0 * (disc / 3) as f32,
+            );
+            for y in 0..80 {
+                for x in 0..96 {
+                    if (x as f32 - centre.0).hypot(y as f32 - centre.1) < 9.0 {
+                        for channel in 0..3 {
+                            let bright = channel == if disc == 0 { 2 } else { 0 };
+                            let place = image.offset(x, y, channel);
+                            image.pixels[place] = if bright { 0.8 } else { 0.2 };
+                        }
+                    }
+                }
+            }
+        }
+        let name = format!("{index}.png");
+        write_png(&here.join("in").join(&name), &image).unwrap();
+        table += &format!("{name},red,{red}\n{name},blue,1\n");
+    }
+    fs::write(here.join("counts.csv"), table).unwrap();
+    let run = ["--images", "in", "--counts", "counts.csv", "--out", "run"];
+    let output = train(&run, here);
+    done(&output);
+    let config = fs::read_to_string(here.join("run/config.toml")).unwrap();
+    let recipe = Recipe::from_resolved(&config).unwrap();
+    assert_eq!(recipe.experiment, "folder-count");
+    assert_eq!(
+        recipe.images.unwrap().classes,
+        ["blue", "red", "background"]
+    );
+    // The discs are 18 px wide.
+    let said = told(&output);
+    let estimate = (16..=22).any(|px| said.contains(&format!("about {px} px wide")));
+    assert!(estimate, "{said}");
+    let metrics = done(&mist(&["eval", "run"], here));
+    assert!(metrics.contains("count_mae"), "{metrics}");
+    let found = done(&mist(&["detect", "run", "in"], here));
+    assert!(!found.contains("background"), "{found}");
+}
+
 #[test]
 fn one_large_image_is_learned_from_by_crops() {
     let directory = tempfile::tempdir().unwrap();

@@ -70,7 +70,7 @@ fn existing_run(command: &Train) -> Result<RunDirectory> {
             _ => named_run(command, recipe_name(command)?),
         };
     };
-    let run = named_run(command, request.recipe_name())?;
+    let run = named_run(command, request.recipe_name()?)?;
     let trained_on = run.recipe()?.images.map(|images| images.folder);
     if trained_on.as_ref() == Some(&request.folder()?) {
         return Ok(run);

@@ -27,63 +27,80 @@ impl Background {
             longer_px: width_px.max(height_px).max(1) as f64,
         };
         let step = gray.len().div_ceil(MAX_PIXELS).max(1);
-        let mut kept: Vec<usize> = (0..gray.len()).step_by(step).collect();
-        let looked_at = kept.clone();
+        let pixels: Vec<Pixel> = (0..gray.len())
+            .step_by(step)
+            .map(|place| Pixel {
+                terms: surface.terms(place % width_px, place / width_px),
+                value: gray[place],
+            })
+            .collect();
+        let mut kept = pixels.clone();
         for _ in 0..ROUNDS {
-            let Some(factors) = surface.least_squares(gray, &kept) else {
+            let Some(factors) = least_squares(&kept) else {
                 break;
             };
             surface.factors = factors;
-            let above: Vec<f32> = looked_at
+            let above: Vec<f32> = pixels
                 .iter()
-                .map(|&place| gray[place] - surface.at(place))
+                .map(|pixel| pixel.value - surface.height(&pixel.terms))
                 .collect();
             let low = above.iter().copied().fold(f32::INFINITY, f32::min);
             let high = above.iter().copied().fold(f32::NEG_INFINITY, f32::max);
             let range = (high - low).max(f32::MIN_POSITIVE);
             let shares: Vec<f32> = above.iter().map(|value| (value - low) / range).collect();
             let threshold = otsu(&shares);
-            let pairs = looked_at.iter().zip(&shares);
-            kept = pairs
-                .filter(|(_, share)| **share < threshold)
-                .map(|(place, _)| *place)
-                .collect();
+            let pairs = pixels.iter().zip(&shares);
+            kept.clear();
+            kept.extend(
+                pairs
+                    .filter(|(_, share)| **share < threshold)
+                    .map(|(pixel, _)| *pixel),
+            );
         }
         surface
     }
 
-    /// Its height at a pixel.
-    pub fn at(&self, place: usize) -> f32 {
-        let terms = self.terms(place);
-        let sum: f64 = terms
-            .iter()
-            .zip(self.factors)
-            .map(|(term, factor)| term * factor)
-            .sum();
+    /// Takes its height from every pixel of a plane.
+    pub fn subtract(&self, plane: &mut [f32]) {
+        for (y, row) in plane.chunks_exact_mut(self.width_px.max(1)).enumerate() {
+            for (x, value) in row.iter_mut().enumerate() {
+                *value -= self.height(&self.terms(x, y));
+            }
+        }
+    }
+
+    fn height(&self, terms: &[f64; TERMS]) -> f32 {
+        let products = terms.iter().zip(self.factors);
+        let sum: f64 = products.map(|(term, factor)| term * factor).sum();
         sum as f32
     }
 
-    fn terms(&self, place: usize) -> [f64; TERMS] {
-        let x = (place % self.width_px) as f64 / self.longer_px - 0.5;
-        let y = (place / self.width_px) as f64 / self.longer_px - 0.5;
+    fn terms(&self, x: usize, y: usize) -> [f64; TERMS] {
+        let [x, y] = [x, y].map(|place| place as f64 / self.longer_px - 0.5);
         [1.0, x, y, x * x, x * y, y * y]
     }
+}
 
-    /// The factors with the least squared error at some pixels; `None` where they do not determine them.
-    fn least_squares(&self, gray: &[f32], places: &[usize]) -> Option<[f64; TERMS]> {
-        // Normal equations, each with its right side last.
-        let mut rows = [[0.0; TERMS + 1]; TERMS];
-        for &place in places {
-            let terms = self.terms(place);
-            for (row, term) in rows.iter_mut().zip(terms) {
-                for (sum, other) in row.iter_mut().zip(terms) {
-                    *sum += term * other;
-                }
-                row[TERMS] += term * f64::from(gray[place]);
+/// A pixel that a fit looks at.
+#[derive(Clone, Copy)]
+struct Pixel {
+    terms: [f64; TERMS],
+    value: f32,
+}
+
+/// The factors with the least squared error at some pixels; `None` where they do not determine them.
+fn least_squares(pixels: &[Pixel]) -> Option<[f64; TERMS]> {
+    // Normal equations, each with its right side last.
+    let mut rows = [[0.0; TERMS + 1]; TERMS];
+    for Pixel { terms, value } in pixels {
+        for (row, term) in rows.iter_mut().zip(terms) {
+            for (sum, other) in row.iter_mut().zip(terms) {
+                *sum += term * other;
             }
+            row[TERMS] += term * f64::from(*value);
         }
-        solve(rows)
     }
+    solve(rows)
 }
 
 /// Gaussian elimination with the largest pivot.
@@ -130,17 +147,19 @@ mod tests {
         let gray: Vec<f32> = (0..width * height)
             .map(|place| light(place) + if object(place) { 0.3 } else { 0.0 })
             .collect();
-        let surface = Background::fit(&gray, width);
-        for place in 0..gray.len() {
-            assert!((surface.at(place) - light(place)).abs() < 0.01);
+        let mut left = gray.clone();
+        Background::fit(&gray, width).subtract(&mut left);
+        for (place, left) in left.iter().enumerate() {
+            assert!((gray[place] - left - light(place)).abs() < 0.01);
         }
     }
 
     #[test]
     fn what_does_not_determine_a_surface_leaves_it_flat() {
         for gray in [vec![], vec![0.4; 3], vec![0.4; 9]] {
-            let surface = Background::fit(&gray, 3);
-            assert!((0..gray.len()).all(|place| surface.at(place).is_finite()));
+            let mut left = gray.clone();
+            Background::fit(&gray, 3).subtract(&mut left);
+            assert!(left.iter().all(|value| value.is_finite()));
         }
     }
 }

@@ -56,9 +56,7 @@ impl Foreground {
         let background = Background::fit(&gray_values(&image), image.width_px);
         let area = image.width_px * image.height_px;
         for plane in image.pixels.chunks_exact_mut(area.max(1)) {
-            for (place, value) in plane.iter_mut().enumerate() {
-                *value -= background.at(place);
-            }
+            background.subtract(plane);
         }
         let mut gray = gray_values(&image);
         let low = percentile(&mut gray, LOW_FRAC);

@@ -1,6 +1,6 @@
 //! What can be told of a folder's objects without knowing them: a threshold and its connected parts.
 
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use super::FolderFiles;
 use super::foreground::{Foreground, gray_values, percentile};
@@ -18,7 +18,7 @@ const MAX_AREA_FRAC: f64 = 0.25;
 const BOX_MARGIN: f64 = 1.2;
 
 /// A guess at what a folder shows.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
     /// Whether objects are brighter or darker than their background.
     pub foreground: Foreground,
@@ -26,6 +26,8 @@ pub struct Survey {
     pub object_px: Option<f32>,
     /// So many objects or fewer stand out in nine of ten images.
     pub instances: usize,
+    /// Numbers of the files that were looked at, and how many of their pixels stand out.
+    pub standing_out_px: Vec<(usize, usize)>,
 }
 
 /// Looks at some images of a folder, evenly spread.
@@ -37,8 +39,8 @@ pub fn survey(files: &FolderFiles) -> Result<Survey> {
     let places = (0..count).map(|place| place * files.len() / count.max(1));
     let places: Vec<usize> = places.collect();
     let images: Vec<Result<Image>> = places
-        .into_par_iter()
-        .map(|place| read_image(&files.path(place), DecodeLimits::default()))
+        .par_iter()
+        .map(|&place| read_image(&files.path(place), DecodeLimits::default()))
         .collect();
     let images: Vec<Image> = images.into_iter().collect::<Result<_>>()?;
     let bright = images.iter().filter(|image| is_bright(image)).count();
@@ -46,10 +48,11 @@ pub fn survey(files: &FolderFiles) -> Result<Survey> {
         true => Foreground::Bright,
         false => Foreground::Dark,
     };
-    let parts: Vec<Vec<usize>> = images
+    let looks: Vec<(usize, Vec<usize>)> = images
         .into_par_iter()
-        .map(|image| part_areas(&foreground.normalise(image)))
+        .map(|image| parts(&foreground.normalise(image)))
         .collect();
+    let (standing_out, parts): (Vec<usize>, Vec<Vec<usize>>) = looks.into_iter().unzip();
     let mut areas: Vec<usize> = parts.iter().flatten().copied().collect();
     areas.sort_unstable();
     let median = areas.get(areas.len() / 2);
@@ -65,6 +68,7 @@ pub fn survey(files: &FolderFiles) -> Result<Survey> {
             .copied()
             .unwrap_or(0)
             .max(1),
+        standing_out_px: places.into_iter().zip(standing_out).collect(),
     })
 }
 
@@ -75,11 +79,12 @@ fn is_bright(image: &Image) -> bool {
     high - median >= median - low
 }
 
-/// Areas of the connected parts above Otsu's threshold.
-fn part_areas(image: &Image) -> Vec<usize> {
+/// How many pixels are above Otsu's threshold, and the areas of their connected parts.
+fn parts(image: &Image) -> (usize, Vec<usize>) {
     let gray = gray_values(image);
     let threshold = otsu(&gray);
     let mut above: Vec<bool> = gray.iter().map(|&value| value > threshold).collect();
+    let all = above.iter().filter(|&&above| above).count();
     let most = (gray.len() as f64 * MAX_AREA_FRAC) as usize;
     let mut areas = Vec::new();
     for place in 0..above.len() {
@@ -91,7 +96,7 @@ fn part_areas(image: &Image) -> Vec<usize> {
             areas.push(area);
         }
     }
-    areas
+    (all, areas)
 }
 
 /// Takes away the part that holds a place, and returns its area.

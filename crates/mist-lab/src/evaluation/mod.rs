@@ -112,7 +112,15 @@ pub fn predict_with(
             None => {
                 let channels = finder.channels();
                 let (_, batch) = batches::load(dataset, first, taken, channels, device)?;
-                let found = finder.find(batch.images.clone(), &k)?;
+                // Where boxes are not known, models that say themselves how many there are do so.
+                let own = match (&batch.truths, finder.least_score()) {
+                    (None, Some(score)) => finder.find_at_least(batch.images.clone(), score)?,
+                    _ => None,
+                };
+                let found = match own {
+                    Some(found) => found,
+                    None => finder.find(batch.images.clone(), &k)?,
+                };
                 (batch, found)
             }
         };

@@ -65,6 +65,7 @@ recipes!(
     "voc-supervised-resnet18",
     "folder-reconstruct",
     "folder-classify",
+    "folder-count",
 );
 
 /// The TOML of a recipe.

@@ -14,6 +14,8 @@ use crate::observer::Observer;
 /// Recipes that folders extend; their lengths are those of objects of [`RECIPE_OBJECT_PX`].
 const RECONSTRUCT: &str = "folder-reconstruct";
 const CLASSIFY: &str = "folder-classify";
+/// For coloured images: what classes look like tells them apart.
+const COUNT: &str = "folder-count";
 const RECIPE_OBJECT_PX: f32 = 20.0;
 /// Side of a crop, in sides of an object.
 const CROP_OBJECTS: f32 = 7.2;
@@ -77,10 +79,20 @@ pub struct FolderRequest {
 
 impl FolderRequest {
     /// The built-in recipe that it extends, which also names its runs.
-    pub fn recipe_name(&self) -> &'static str {
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn recipe_name(&self) -> Result<&'static str> {
         match self.counts {
-            Some(_) => CLASSIFY,
-            None => RECONSTRUCT,
+            Some(_) => Ok(self.counts_recipe(&FolderFiles::open(&self.folder()?)?)),
+            None => Ok(RECONSTRUCT),
+        }
+    }
+
+    fn counts_recipe(&self, files: &FolderFiles) -> &'static str {
+        match files.are_coloured() {
+            true => COUNT,
+            false => CLASSIFY,
         }
     }
 
@@ -101,22 +113,33 @@ impl FolderRequest {
         let damaged: Vec<String> = files.damaged.iter().map(ToString::to_string).collect();
         warn(observer, "cannot be read and are left out", &damaged);
         let found = survey(&files)?;
-        let object_px = self.object_px(&found, observer)?;
+        let (recipe, images, object_px) = match &self.counts {
+            None => {
+                let object_px = self.object_px(found.object_px, observer)?;
+                let images = self.by_crops(&files, &found, object_px, observer)?;
+                (RECONSTRUCT, images, object_px)
+            }
+            Some(path) => {
+                let recipe = self.counts_recipe(&files);
+                let table = Counts::read(&whole_path(path)?)?;
+                let counted = counted_px(&files, &found, &table);
+                let object_px = self.object_px(counted.or(found.object_px), observer)?;
+                let always_background = recipe == COUNT;
+                let images = self.by_counts(&files, &found, &table, always_background, observer)?;
+                (recipe, images, object_px)
+            }
+        };
         let scale = object_px / RECIPE_OBJECT_PX;
         let mut set = Settings::default();
-        let images = match &self.counts {
-            None => self.by_crops(&files, &found, object_px, observer)?,
-            Some(counts) => self.by_counts(&files, &found, counts, observer)?,
-        };
         check_room(&images, &files, object_px)?;
         let window_instances = match images.is_counted() {
             true => images.instances,
             false => files.instances_in_window(images.instances, images.window_px),
         };
         set.images(&images)?;
-        match images.is_counted() {
-            true => set.lengths(scale),
-            false => set.push("model.scales", format_args!("[{:?}]", seen_scale(scale))),
+        match recipe {
+            CLASSIFY => set.lengths(scale),
+            _ => set.push("model.scales", format_args!("[{:?}]", seen_scale(scale))),
         }
         set.push("model.extractor.instances", window_instances);
         if images.is_counted() {
@@ -127,11 +150,11 @@ impl FolderRequest {
             }
         }
         let all: Vec<String> = set.0.iter().chain(settings).cloned().collect();
-        Recipe::load(self.recipe_name(), &all)
+        Recipe::load(recipe, &all)
     }
 
-    fn object_px(&self, found: &Survey, observer: &mut dyn Observer) -> Result<f32> {
-        let object_px = match (self.object_px, found.object_px) {
+    fn object_px(&self, estimated: Option<f32>, observer: &mut dyn Observer) -> Result<f32> {
+        let object_px = match (self.object_px, estimated) {
             (Some(given), _) => given,
             (None, Some(estimated)) => {
                 let estimated = estimated
@@ -209,15 +232,15 @@ impl FolderRequest {
         &self,
         files: &FolderFiles,
         found: &Survey,
-        counts: &Path,
+        table: &Counts,
+        always_background: bool,
         observer: &mut dyn Observer,
     ) -> Result<ImageFolder> {
         if self.instances.is_some() {
             let reason = "`--instances` follows from `--counts`; leave one of them out";
             return Err(Error::Usage(reason.to_owned()));
         }
-        let path = whole_path(counts)?;
-        let table = Counts::read(&path)?;
+        let path = whole_path(self.counts.as_deref().unwrap_or(Path::new("")))?;
         let names: Vec<String> = (0..files.len()).map(|index| files.name(index)).collect();
         let unknown = table
             .files()
@@ -246,7 +269,8 @@ impl FolderRequest {
         let is_there = |label: &usize| counted.iter().any(|counts| counts[*label] > 0);
         let there = (0..table.classes.len()).filter(is_there);
         let mut classes: Vec<String> = there.map(|label| table.classes[label].clone()).collect();
-        if classes.len() == 1 || totals.iter().any(|&total| total != instances) {
+        let varying = totals.iter().any(|&total| total != instances);
+        if always_background || classes.len() == 1 || varying {
             classes.push(BACKGROUND.to_owned());
         }
         let usable = (0..files.len()).filter(|&index| table.of(&names[index]).is_some());
@@ -278,6 +302,19 @@ impl FolderRequest {
         ));
         found.foreground
     }
+}
+
+/// The side of an object's box where it is counted how many objects share what stands out; `None` where nothing does.
+fn counted_px(files: &FolderFiles, found: &Survey, table: &Counts) -> Option<f32> {
+    let (mut area_px, mut objects) = (0.0, 0usize);
+    for &(file, standing_out_px) in &found.standing_out_px {
+        if let Some(counts) = table.of(&files.name(file)) {
+            area_px += standing_out_px as f32;
+            objects += counts.iter().sum::<usize>();
+        }
+    }
+    let side_px = |area_px: f32| (4.0 / std::f32::consts::PI * area_px).sqrt();
+    (objects > 0 && area_px > 0.0).then(|| side_px(area_px / objects as f32))
 }
 
 /// By how much images are shrunk for a detector that tells sizes: not at all where it tells them anyway.

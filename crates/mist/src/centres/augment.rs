@@ -53,15 +53,15 @@ impl Augmentation {
         Bounds::new("augmentation.pastes", 0, 1000).check(self.pastes)
     }
 
-    /// An image of the same size and its objects.
+    /// An image of the same size, plane by plane, and its objects.
     pub(super) fn apply(
         &self,
-        image: &Plane,
+        image: &[Plane],
         objects: &Objects,
         base_box_px: f32,
         random: &mut ChaCha8Rng,
-    ) -> (Plane, Vec<Keypoint>) {
-        let mut pasted = image.clone();
+    ) -> (Vec<Plane>, Vec<Keypoint>) {
+        let mut pasted = image.to_vec();
         let mut keypoints = objects.keypoints.clone();
         for _ in 0..random.random_range(0..=self.pastes) {
             self.paste(
@@ -76,7 +76,7 @@ impl Augmentation {
         let (mut seen, keypoints) = self.zoomed(&pasted, &keypoints, random);
         let brightness = self.brightness(random);
         let noise = random.random_range(0.0..=1.0) * self.noise;
-        for value in &mut seen.values {
+        for value in seen.iter_mut().flat_map(|plane| &mut plane.values) {
             *value = (*value * brightness + noise * normal(random)).clamp(0.0, 1.0);
         }
         (seen, keypoints)
@@ -89,9 +89,9 @@ impl Augmentation {
     /// Copies one of the objects, mirrored somehow, to a place that has room for it.
     fn paste(
         &self,
-        to: &mut Plane,
+        to: &mut [Plane],
         keypoints: &mut Vec<Keypoint>,
-        image: &Plane,
+        image: &[Plane],
         objects: &Objects,
         base_box_px: f32,
         random: &mut ChaCha8Rng,
@@ -101,7 +101,7 @@ impl Augmentation {
         }
         let index = random.random_range(0..objects.keypoints.len());
         let source = objects.keypoints[index];
-        let (width, height) = (image.width_px, image.height_px());
+        let (width, height) = sides(image);
         let room = (0..TRIES).find_map(|_| {
             let place = match random.random_range(0.0..1.0) < BESIDE_FRAC {
                 true => beside(keypoints, source, base_box_px, random),
@@ -135,8 +135,10 @@ impl Augmentation {
                 if let (Some(from), Some(target)) = (from, target)
                     && objects.owners[from] == u32::try_from(index).ok()
                 {
-                    let value = image.values[from] * brightness;
-                    to.values[target] = to.values[target].max(value);
+                    for (to, image) in to.iter_mut().zip(image) {
+                        let value = image.values[from] * brightness;
+                        to.values[target] = to.values[target].max(value);
+                    }
                 }
             }
         }
@@ -150,11 +152,11 @@ impl Augmentation {
     /// The image around a random place, enlarged or shrunk, and mirrored; what is beyond it is dark.
     fn zoomed(
         &self,
-        image: &Plane,
+        image: &[Plane],
         keypoints: &[Keypoint],
         random: &mut ChaCha8Rng,
-    ) -> (Plane, Vec<Keypoint>) {
-        let (width, height) = (image.width_px, image.height_px());
+    ) -> (Vec<Plane>, Vec<Keypoint>) {
+        let (width, height) = sides(image);
         let zoom = (self.zoom_octaves * random.random_range(-1.0..=1.0)).exp2();
         let mut corner = |side: usize| {
             let hidden = side as f32 - side as f32 / zoom;
@@ -166,14 +168,20 @@ impl Augmentation {
             true => side as f32 - place,
             false => place,
         };
-        let mut values = Vec::with_capacity(image.values.len());
-        for y in 0..height {
-            for x in 0..width {
-                let x_px = mirrored(x as f32 + 0.5, width, mirror_x) / zoom + left;
-                let y_px = mirrored(y as f32 + 0.5, height, mirror_y) / zoom + top;
-                values.push(image.bilinear(x_px, y_px, 0.0));
+        let zoomed = |plane: &Plane| {
+            let mut values = Vec::with_capacity(plane.values.len());
+            for y in 0..height {
+                for x in 0..width {
+                    let x_px = mirrored(x as f32 + 0.5, width, mirror_x) / zoom + left;
+                    let y_px = mirrored(y as f32 + 0.5, height, mirror_y) / zoom + top;
+                    values.push(plane.bilinear(x_px, y_px, 0.0));
+                }
             }
-        }
+            Plane {
+                values,
+                width_px: width,
+            }
+        };
         let moved = keypoints.iter().map(|keypoint| Keypoint {
             x_px: mirrored((keypoint.x_px - left) * zoom, width, mirror_x),
             y_px: mirrored((keypoint.y_px - top) * zoom, height, mirror_y),
@@ -183,12 +191,15 @@ impl Augmentation {
             (0.0..width as f32).contains(&keypoint.x_px)
                 && (0.0..height as f32).contains(&keypoint.y_px)
         };
-        let plane = Plane {
-            values,
-            width_px: width,
-        };
-        (plane, moved.filter(inside).collect())
+        let planes = image.iter().map(zoomed).collect();
+        (planes, moved.filter(inside).collect())
     }
+}
+
+/// Width and height.
+fn sides(image: &[Plane]) -> (usize, usize) {
+    let first = image.first();
+    first.map_or((0, 0), |plane| (plane.width_px, plane.height_px()))
 }
 
 /// A place where an object touches a random other one.
@@ -245,9 +256,13 @@ mod tests {
         let objects = Discs::default().objects(&image, 20.0);
         for seed in 0..20 {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let (seen, keypoints) =
-                Augmentation::default().apply(&image, &objects, 20.0, &mut random);
-            let found = Discs::default().objects(&seen, 20.0).keypoints;
+            let (seen, keypoints) = Augmentation::default().apply(
+                std::slice::from_ref(&image),
+                &objects,
+                20.0,
+                &mut random,
+            );
+            let found = Discs::default().objects(&seen[0], 20.0).keypoints;
             // Of an object whose centre is beyond the edge, a part may show.
             let whole = |found: &&Keypoint| {
                 let away = |px: f32| (12.0..84.0).contains(&px);

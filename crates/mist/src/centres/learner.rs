@@ -4,21 +4,19 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::maps::resized;
-use super::targets::Targets;
-use super::{CentreModel, CentresConfig, loss};
+use super::counted::CountedLearner;
+use super::detector::DetectorStep;
+use super::{CentreModel, CentresConfig, views};
 use crate::Error;
 use crate::backbone::Backbone;
 use crate::finder::Finder;
 use crate::geometry::Keypoint;
 use crate::keypoints;
-use crate::measurements::Measurements;
-use crate::model::{Model, ModelConfig};
+use crate::model::{Model, ModelConfig, TaskNetwork};
 use crate::networks::InputStatistics;
-use crate::proposals::Plane;
 use crate::sample::sample;
 use crate::training::{
-    Batch, Learner, LearnerState, Method, Panel, PanelContent, Progress, Setup, Step, TrainedModel,
+    Batch, Learner, LearnerState, Method, Panel, Progress, Setup, Step, TrainedModel,
 };
 
 /// A model that learns from discs.
@@ -44,11 +42,17 @@ impl Method for CentresConfig {
 
     fn learner(&self, setup: Setup<'_>) -> Result<Box<dyn Learner>, Error> {
         Self::check(self, setup.model)?;
-        Ok(Box::new(CentresLearner {
-            config: *self,
-            trained: TrainedModel::new(setup)?,
-            seed: setup.seed,
-        }))
+        let seed = setup.seed;
+        let counts = matches!(setup.model.task, TaskNetwork::Classifier { .. });
+        let trained = TrainedModel::new(setup)?;
+        Ok(match counts {
+            true => Box::new(CountedLearner::new(*self, trained, seed)),
+            false => Box::new(CentresLearner {
+                config: *self,
+                trained,
+                seed,
+            }),
+        })
     }
 
     fn load(
@@ -74,31 +78,23 @@ struct Seen {
 impl CentresLearner {
     /// Discs of every image, and the image changed together with them.
     fn seen(&self, images: Tensor<4>, random: &mut ChaCha8Rng) -> Result<Seen, Error> {
-        let device = images.device();
         let model = &self.trained.model;
-        let images = resized(model, model.foreground(images))?;
-        let [batch, _, height, width] = images.dims();
-        let multiple = model.config().detector.side_multiple_px();
-        let sides = [height, width].map(|side| side / multiple * multiple);
-        let images = images.narrow(2, 0, sides[0]).narrow(3, 0, sides[1]);
-        let values = images.try_into_vec_as::<f32>()?;
+        let images = views::seen(model, images)?;
         let base_box_px = model.config().geometry.base_box_px;
         let (mut seen, mut keypoints, mut start) = (Vec::new(), Vec::new(), Vec::new());
-        for image in values.chunks_exact((sides[0] * sides[1]).max(1)) {
-            let plane = Plane {
-                values: image.to_vec(),
-                width_px: sides[1],
-            };
-            let objects = self.config.discs.objects(&plane, base_box_px);
+        for planes in views::planes(images.clone())? {
+            let objects = self
+                .config
+                .discs
+                .objects(&views::gray(&planes), base_box_px);
             let augmentation = &self.config.augmentation;
-            let (plane, moved) = augmentation.apply(&plane, &objects, base_box_px, random);
-            seen.extend(plane.values);
+            let (planes, moved) = augmentation.apply(&planes, &objects, base_box_px, random);
+            seen.push(planes);
             keypoints.push(moved);
             start.push(objects.keypoints);
         }
-        let data = TensorData::new(seen, [batch, 1, sides[0], sides[1]]);
         Ok(Seen {
-            images: Tensor::from_data(data, &device),
+            images: views::to_tensor(&seen, images.dims(), &images.device()),
             keypoints,
             start,
         })
@@ -144,45 +140,22 @@ impl Learner for CentresLearner {
         random.set_stream(progress.step);
         let seen = self.seen(batch.images.clone(), &mut random)?;
         let task_loss = self.task_stage(&seen, &mut random, progress)?;
-        let model = &self.trained.model;
-        let [_, _, height, width] = seen.images.dims();
-        let detector = &model.heatmap.detector;
-        let output = detector.forward(seen.images.clone(), InputStatistics::Batch)?;
-        let (scores, sizes) = (output.clone().narrow(1, 0, 1), output.narrow(1, 1, 1));
-        let base_box_px = model.config().geometry.base_box_px;
-        let spread_px = |scale: f32| scale * base_box_px * self.config.spread_frac;
-        let device = seen.images.device();
-        let targets = Targets::new(&seen.keypoints, [height, width], spread_px, &device);
-        let heat = loss::heat(scores.clone().detach().inner());
-        let [heat_loss, size_loss] = loss::losses(scores, sizes, &targets, self.config.focus);
-        let sum = heat_loss.clone() + size_loss.clone() * self.config.size_weight;
-        self.trained.step_detector(&sum.backward(), progress)?;
-        let scalar = |loss: Tensor<1>| f64::from(loss.inner().into_scalar::<f32>());
-        let scale = self.trained.model.config().scales.values()[0];
-        let in_image = |keypoint: &Keypoint| Keypoint {
-            x_px: keypoint.x_px * scale,
-            y_px: keypoint.y_px * scale,
-            scale: keypoint.scale * scale,
-        };
-        let start: Vec<Vec<Keypoint>> = seen
-            .start
-            .iter()
-            .map(|image| image.iter().map(in_image).collect())
-            .collect();
+        let images = seen.images.clone();
+        let taken = DetectorStep::take(
+            &mut self.trained,
+            &self.config,
+            images,
+            &seen.keypoints,
+            progress,
+        )?;
+        let start = views::in_image(&self.trained.model, &seen.start);
+        let base_box_px = self.trained.model.config().geometry.base_box_px;
+        let mut panels = vec![Panel::keypoints("discs", &start, base_box_px)];
+        let measurements = taken.measurements(task_loss);
+        panels.extend(taken.panels());
         Ok(Step {
-            measurements: Measurements::new()
-                .with("task_loss", f64::from(task_loss))
-                .with("heatmap_loss", scalar(heat_loss))
-                .with("size_loss", scalar(size_loss)),
-            panels: vec![
-                Panel::keypoints("discs", &start, base_box_px),
-                Panel {
-                    name: "seen",
-                    content: PanelContent::Images(seen.images.inner()),
-                },
-                Panel::heatmaps("heatmap", heat),
-                Panel::heatmaps("target", targets.heat.inner()),
-            ],
+            measurements,
+            panels,
         })
     }
 

@@ -6,6 +6,8 @@ use burn::tensor::{Device, Tensor, TensorData};
 use super::loss;
 use super::peaks::Maps;
 use crate::Error;
+use crate::extract::ScoredKeypoint;
+use crate::geometry::Keypoint;
 use crate::heatmap::{resize, scaled};
 use crate::large::{ImageView, LargeSearch};
 use crate::model::{DETECTOR, Model};
@@ -37,11 +39,10 @@ pub(super) fn scale_of(model: &Model) -> f32 {
     model.config().scales.values()[0]
 }
 
-/// Maps of each image, in pixels as the detector sees them.
-pub(super) fn maps(model: &Model, images: Tensor<4>) -> Result<Vec<Maps>, Error> {
-    let images = resized(model, model.foreground(images))?;
-    let [batch, _, height, width] = images.dims();
-    let [scores, sizes] = outputs(model, images)?;
+/// Maps of each image, as the detector sees it.
+pub(super) fn maps(model: &Model, seen: Tensor<4>) -> Result<Vec<Maps>, Error> {
+    let [batch, _, height, width] = seen.dims();
+    let [scores, sizes] = outputs(model, seen)?;
     let heat = loss::heat(scores).try_into_vec_as::<f32>()?;
     let sizes = sizes.try_into_vec_as::<f32>()?;
     let area = height * width;
@@ -122,4 +123,42 @@ pub(super) fn large_maps(
         }
     }
     Ok(maps)
+}
+
+/// Labels of what was found in a large image, each in a part of it that holds all that its patch shows; keypoints are in
+/// pixels as the detector sees them.
+pub(super) fn large_labels(
+    model: &Model,
+    image: ImageView<'_>,
+    found: &[ScoredKeypoint],
+) -> Result<Vec<usize>, Error> {
+    let scale = scale_of(model);
+    let [height, width] = [image.height_px, image.width_px].map(|side| scaled(side, scale));
+    let largest = found
+        .iter()
+        .map(|found| found.keypoint.scale)
+        .fold(0.0, f32::max);
+    let side_px = (model.config().geometry.shown_px() * largest).ceil() as usize + 4;
+    let sides = [height, width].map(|whole_px| side_px.min(whole_px));
+    let mut pixels = Vec::new();
+    let mut moved = Vec::with_capacity(found.len());
+    for found in found {
+        let start = |centre_px: f32, side: usize, whole: usize| {
+            let first = (centre_px as usize).saturating_sub(side / 2);
+            first.min(whole - side)
+        };
+        let Keypoint { x_px, y_px, scale } = found.keypoint;
+        let (top, left) = (start(y_px, sides[0], height), start(x_px, sides[1], width));
+        let part = [top..top + sides[0], left..left + sides[1]];
+        let background = model.config().background;
+        image.append_resized(&mut pixels, [height, width], part, background);
+        moved.push(vec![Keypoint {
+            x_px: x_px - left as f32,
+            y_px: y_px - top as f32,
+            scale,
+        }]);
+    }
+    let shape = [found.len(), image.channels, sides[0], sides[1]];
+    let parts = Tensor::from_data(TensorData::new(pixels, shape), &Device::flex());
+    model.labels(parts, &moved)
 }

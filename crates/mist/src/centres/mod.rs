@@ -4,14 +4,22 @@
 //! need no network, and H has many of them in each step: it sees objects enlarged, shrunk, mirrored, and pasted beside each
 //! other, so that it learns to tell apart what the discs could not. T redraws each object. No location that a person gave
 //! is used.
+//!
+//! Where it is counted how many objects of each class an image holds, T is a classifier. Which discs are meant is found out
+//! by what classes look like; later, H's own finds are the candidates, of which T and the counts choose.
 
+mod appearance;
+mod assign;
 mod augment;
+mod counted;
+mod detector;
 mod learner;
 mod loss;
 mod maps;
 mod model;
 mod peaks;
 mod targets;
+mod views;
 
 pub use augment::Augmentation;
 pub use learner::CentresLearner;
@@ -40,6 +48,30 @@ pub struct CentresConfig {
     pub size_weight: f32,
     /// Patches of an image that T learns to redraw in a step.
     pub patches: usize,
+    /// How counts are learnt from.
+    pub counted: CountedConfig,
+}
+
+/// How counts are learnt from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CountedConfig {
+    /// Images whose discs tell what classes look like.
+    pub census_images: usize,
+    /// From this share of the training on, H's own finds are the candidates.
+    pub own_from_frac: f32,
+    /// Finds below this score are no candidates.
+    pub candidate_score: f32,
+}
+
+impl Default for CountedConfig {
+    fn default() -> Self {
+        Self {
+            census_images: 200,
+            own_from_frac: 0.3,
+            candidate_score: 0.1,
+        }
+    }
 }
 
 impl Default for CentresConfig {
@@ -51,6 +83,7 @@ impl Default for CentresConfig {
             focus: 2.0,
             size_weight: 0.2,
             patches: 8,
+            counted: CountedConfig::default(),
         }
     }
 }
@@ -67,11 +100,29 @@ impl CentresConfig {
             ("spread_frac", self.spread_frac, 0.0..=1.0),
             ("focus", self.focus, 0.0..=10.0),
             ("size_weight", self.size_weight, WEIGHT),
+            (
+                "counted.own_from_frac",
+                self.counted.own_from_frac,
+                0.0..=1.0,
+            ),
+            (
+                "counted.candidate_score",
+                self.counted.candidate_score,
+                0.0..=1.0,
+            ),
         ])?;
         Bounds::new("patches", 1, 1024).check(self.patches)?;
+        Bounds::new("counted.census_images", 1, 100_000).check(self.counted.census_images)?;
+        let is_counted = matches!(model.task, TaskNetwork::Classifier { .. });
         let requirement = match (&model.task, model.scales.values(), model.detector.levels) {
-            (TaskNetwork::Classifier { .. }, _, _) => ("model.task", "an auto-encoder"),
-            (_, [_], 1..) if model.image_channels() == 1 => return Ok(()),
+            (TaskNetwork::FeatureClassifier(_), _, _) => {
+                ("model.task", "an auto-encoder, or a classifier of counts")
+            }
+            (_, [_], 1..) if is_counted && self.augmentation.pastes > 0 => (
+                "augmentation.pastes",
+                "0 where classes are counted: what is pasted would have no label",
+            ),
+            (_, [_], 1..) if is_counted || model.image_channels() == 1 => return Ok(()),
             (_, [_], 1..) => ("model.detector.in_channels", "1: images are seen in gray"),
             (_, [_], 0) => ("model.detector.levels", "at least 1"),
             _ => ("model.scales", "a single one: the detector tells sizes"),

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::loss;
-use super::maps::{large_maps, maps, outputs, resized, scale_of};
+use super::maps::{large_labels, large_maps, maps, outputs, resized, scale_of};
 use super::peaks::Maps;
 use crate::Error;
 use crate::extract::{ScoredKeypoint, Selection};
@@ -12,6 +12,9 @@ use crate::geometry::{Detection, Keypoint};
 use crate::heatmap::resize;
 use crate::large::{ImageView, LargeSearch};
 use crate::model::Model;
+
+/// Keypoints of a large image whose patches are read at once.
+const LABELLED_AT_ONCE: usize = 256;
 
 /// A model whose detector tells heat and size of every pixel.
 #[derive(Clone, Debug)]
@@ -23,21 +26,55 @@ impl CentreModel {
         &self.0
     }
 
-    fn detections(&self, maps: &Maps, selection: Selection) -> Vec<Detection> {
-        let base_box_px = self.0.config().geometry.base_box_px;
+    /// The peaks of maps, in pixels that H sees.
+    fn peaks(&self, maps: &Maps, selection: Selection) -> Vec<ScoredKeypoint> {
+        maps.peaks(selection, self.0.config().geometry.base_box_px)
+    }
+
+    /// Boxes in pixels of the image.
+    fn detections(&self, labelled: Vec<(ScoredKeypoint, usize)>) -> Vec<Detection> {
         let scale = scale_of(&self.0);
-        let seen = maps.peaks(selection, base_box_px).into_iter();
-        let in_image = |found: ScoredKeypoint| {
+        let in_image = |(found, label): (ScoredKeypoint, usize)| {
             let keypoint = Keypoint {
                 x_px: found.keypoint.x_px * scale,
                 y_px: found.keypoint.y_px * scale,
                 scale: found.keypoint.scale * scale,
             };
             let score = found.score;
-            self.0.detection(&ScoredKeypoint { keypoint, score }, 0)
+            self.0.detection(&ScoredKeypoint { keypoint, score }, label)
         };
-        seen.map(in_image).collect()
+        labelled.into_iter().map(in_image).collect()
     }
+
+    /// What is found in each image, with the labels of T.
+    fn search(
+        &self,
+        images: Tensor<4>,
+        selection: impl Fn(usize) -> Selection,
+    ) -> Result<Vec<Vec<Detection>>, Error> {
+        let seen = resized(&self.0, self.0.foreground(images))?;
+        let maps = maps(&self.0, seen.clone())?;
+        let mut detections = Vec::with_capacity(maps.len());
+        for (index, maps) in maps.iter().enumerate() {
+            let found = self.peaks(maps, selection(index));
+            let labels = match found.is_empty() {
+                true => Vec::new(),
+                false => {
+                    let keypoints = found.iter().map(|found| found.keypoint).collect();
+                    self.0
+                        .labels(seen.clone().narrow(0, index, 1), &[keypoints])?
+                }
+            };
+            detections.push(self.detections(labelled(found, labels)));
+        }
+        Ok(detections)
+    }
+}
+
+/// An auto-encoder gives no labels; then all are 0.
+fn labelled(found: Vec<ScoredKeypoint>, labels: Vec<usize>) -> Vec<(ScoredKeypoint, usize)> {
+    let labels = labels.into_iter().chain(std::iter::repeat(0));
+    found.into_iter().zip(labels).collect()
 }
 
 impl Finder for CentreModel {
@@ -50,7 +87,7 @@ impl Finder for CentreModel {
     }
 
     fn classes(&self) -> Option<usize> {
-        None
+        self.0.config().task.classes()
     }
 
     fn least_score(&self) -> Option<f32> {
@@ -58,11 +95,9 @@ impl Finder for CentreModel {
     }
 
     fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error> {
-        let maps = maps(&self.0, images)?;
-        let found = maps.iter().zip(k);
-        Ok(found
-            .map(|(maps, &k)| self.detections(maps, Selection::Strongest(k)))
-            .collect())
+        self.search(images, |index| {
+            Selection::Strongest(k.get(index).copied().unwrap_or(0))
+        })
     }
 
     fn find_at_least(
@@ -70,10 +105,8 @@ impl Finder for CentreModel {
         images: Tensor<4>,
         score: f32,
     ) -> Result<Option<Vec<Vec<Detection>>>, Error> {
-        let maps = maps(&self.0, images)?;
-        let selection = Selection::AtLeast(score);
-        let found = maps.iter().map(|maps| self.detections(maps, selection));
-        Ok(Some(found.collect()))
+        let found = self.search(images, |_| Selection::AtLeast(score))?;
+        Ok(Some(found))
     }
 
     fn find_large(
@@ -82,8 +115,14 @@ impl Finder for CentreModel {
         selection: Selection,
         search: LargeSearch,
     ) -> Result<Option<Vec<Detection>>, Error> {
-        let maps = large_maps(&self.0, image, search)?;
-        Ok(Some(self.detections(&maps, selection)))
+        let found = self.peaks(&large_maps(&self.0, image, search)?, selection);
+        let mut labels = Vec::new();
+        if self.classes().is_some() {
+            for found in found.chunks(LABELLED_AT_ONCE) {
+                labels.extend(large_labels(&self.0, image, found)?);
+            }
+        }
+        Ok(Some(self.detections(labelled(found, labels))))
     }
 
     fn heatmap_large(

@@ -35,13 +35,9 @@ impl Maps {
                 break;
             }
             let found = self.keypoint(place);
-            let hides = |&other: &usize| {
-                let other = kept[other].keypoint;
-                let away_px = (other.x_px - found.x_px).hypot(other.y_px - found.y_px);
-                away_px < HIDDEN_FRAC * other.scale.max(found.scale) * base_box_px
-            };
+            let hidden_by = |&other: &usize| hides(&kept[other].keypoint, &found, base_box_px);
             let reach_px = HIDDEN_FRAC * base_box_px * found.scale.max(grid.largest);
-            if !grid.near(found, reach_px).any(|other| hides(&other)) {
+            if !grid.near(found, reach_px).any(|other| hidden_by(&other)) {
                 grid.insert(found, kept.len());
                 kept.push(ScoredKeypoint {
                     keypoint: found,
@@ -75,6 +71,12 @@ impl Maps {
             scale: size.exp2(),
         }
     }
+}
+
+/// Whether one object is so near that the other is taken for a part of it.
+pub(super) fn hides(one: &Keypoint, other: &Keypoint, base_box_px: f32) -> bool {
+    let away_px = (other.x_px - one.x_px).hypot(other.y_px - one.y_px);
+    away_px < HIDDEN_FRAC * other.scale.max(one.scale) * base_box_px
 }
 
 /// Keypoints by cells, so that each is compared with those around it alone.

@@ -462,6 +462,15 @@ impl Model {
         self.patch_task().label(images, found)
     }
 
+    /// As [`PatchTask::labels`].
+    pub(crate) fn labels(
+        &self,
+        foreground: Tensor<4>,
+        keypoints: &[Vec<Keypoint>],
+    ) -> Result<Vec<usize>, Error> {
+        self.patch_task().labels(foreground, keypoints)
+    }
+
     pub(crate) fn detection(&self, found: &ScoredKeypoint, label: usize) -> Detection {
         self.patch_task().detection(found, label)
     }

@@ -58,7 +58,8 @@ impl PatchTask<'_> {
             .iter()
             .map(|image| image.iter().map(|found| found.keypoint).collect())
             .collect();
-        let mut labels = self.labels(images, &keypoints)?.into_iter();
+        let foreground = self.config.foreground(images);
+        let mut labels = self.labels(foreground, &keypoints)?.into_iter();
         let mut labelled =
             |found: &ScoredKeypoint| self.detection(found, labels.next().unwrap_or_default());
         Ok(found
@@ -102,7 +103,7 @@ impl PatchTask<'_> {
     ) -> Result<Tensor<4>, Error> {
         let [batch, channels, height, width] = images.dims();
         let side = self.config.geometry.patch_px;
-        let (patches, points) = self.sample_patches(images, keypoints)?;
+        let (patches, points) = self.sample_patches(self.config.foreground(images), keypoints)?;
         let instances = points.dims()[1];
         let redrawn = self.run(patches, instances)?;
         let redrawn = redrawn.reshape([batch, instances, channels, side, side]);
@@ -113,15 +114,11 @@ impl PatchTask<'_> {
     /// Every keypoint's patch, `[batch * K, channels, side, side]`, and the keypoints, `[batch, K, 3]`.
     fn sample_patches(
         &self,
-        images: Tensor<4>,
+        foreground: Tensor<4>,
         keypoints: &[Vec<Keypoint>],
     ) -> Result<(Tensor<4>, Tensor<3>), Error> {
-        let points = keypoints::to_tensor(keypoints, &images.device())?;
-        let patches = sample(
-            self.config.foreground(images),
-            points.clone(),
-            self.config.geometry,
-        )?;
+        let points = keypoints::to_tensor(keypoints, &foreground.device())?;
+        let patches = sample(foreground, points.clone(), self.config.geometry)?;
         let [batch, instances, channels, height, width] = patches.dims();
         Ok((
             patches.reshape([batch * instances, channels, height, width]),
@@ -143,12 +140,16 @@ impl PatchTask<'_> {
         }
     }
 
-    /// The most probable label of each keypoint, image after image.
-    fn labels(&self, images: Tensor<4>, keypoints: &[Vec<Keypoint>]) -> Result<Vec<usize>, Error> {
+    /// The most probable label of each keypoint, image after image, in the foreground of images; none of an auto-encoder.
+    pub fn labels(
+        &self,
+        foreground: Tensor<4>,
+        keypoints: &[Vec<Keypoint>],
+    ) -> Result<Vec<usize>, Error> {
         let TaskNetwork::Classifier { classes, .. } = self.config.task else {
             return Ok(Vec::new());
         };
-        let (patches, points) = self.sample_patches(images, keypoints)?;
+        let (patches, points) = self.sample_patches(foreground, keypoints)?;
         let logits = self.run(patches, points.dims()[1])?;
         let probabilities = softmax(logits, 1).try_into_vec_as::<f32>()?;
         Ok(probabilities
@@ -188,7 +189,8 @@ impl PatchTask<'_> {
 
     /// The patches behind detections.
     pub fn patches(&self, images: Tensor<4>, found: &[Vec<Detection>]) -> Result<Patches, Error> {
-        let (seen, points) = self.sample_patches(images, &self.keypoints(found))?;
+        let foreground = self.config.foreground(images);
+        let (seen, points) = self.sample_patches(foreground, &self.keypoints(found))?;
         let redrawn = match self.redraws() {
             true => Some(self.run(seen.clone(), points.dims()[1])?),
             false => None,

@@ -23,6 +23,9 @@ pub struct Discs {
     pub threshold: f32,
     /// Smoothing of the image before that, as a standard deviation.
     pub smoothing_px: f32,
+    /// Holes in objects up to this width are filled.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub hole_px: f32,
     /// Smoothing of the distances.
     pub distance_smoothing_px: f32,
     /// Centres are at least so far apart along one axis.
@@ -34,6 +37,7 @@ impl Default for Discs {
         Self {
             threshold: 0.25,
             smoothing_px: 1.0,
+            hole_px: 0.0,
             distance_smoothing_px: 1.0,
             min_distance_px: 3,
         }
@@ -54,6 +58,7 @@ impl Discs {
         within([
             ("discs.threshold", self.threshold, 0.0..=1.0),
             ("discs.smoothing_px", self.smoothing_px, 0.0..=100.0),
+            ("discs.hole_px", self.hole_px, 0.0..=1000.0),
             (
                 "discs.distance_smoothing_px",
                 self.distance_smoothing_px,
@@ -68,7 +73,12 @@ impl Discs {
         let width_px = image.width_px;
         let smooth = image.smoothed(self.smoothing_px);
         let above = |values: &[f32]| values.iter().map(|&v| v > self.threshold).collect();
-        let inside = opened(above(&smooth.values), width_px);
+        let mut inside: Vec<bool> = above(&smooth.values);
+        if self.hole_px > 0.0 {
+            let area = std::f32::consts::FRAC_PI_4 * self.hole_px * self.hole_px;
+            fill_holes(&mut inside, width_px, area as usize);
+        }
+        let inside = opened(inside, width_px);
         let centres = match inside.contains(&false) {
             true => {
                 let distance = distances(&inside, width_px);
@@ -170,18 +180,57 @@ struct Disc {
     radius_px: f32,
 }
 
+/// Parts outside of a shape that are no larger than `most` pixels and do not touch the edge become part of it.
+fn fill_holes(inside: &mut [bool], width_px: usize, most: usize) {
+    let mut seen = inside.to_vec();
+    let mut part = Vec::new();
+    for first in 0..seen.len() {
+        if seen[first] {
+            continue;
+        }
+        seen[first] = true;
+        part.clear();
+        part.push(first);
+        let (mut next, mut at_edge) = (0, false);
+        while next < part.len() {
+            for neighbour in neighbours(part[next], width_px, seen.len()) {
+                match neighbour {
+                    None => at_edge = true,
+                    Some(place) if !seen[place] => {
+                        seen[place] = true;
+                        part.push(place);
+                    }
+                    Some(_) => {}
+                }
+            }
+            next += 1;
+        }
+        if !at_edge && part.len() <= most {
+            part.iter().for_each(|&place| inside[place] = true);
+        }
+    }
+}
+
+/// The pixels left, right, above and below; `None` beyond the edge.
+fn neighbours(place: usize, width_px: usize, area: usize) -> [Option<usize>; 4] {
+    let x = place % width_px;
+    [
+        (x > 0).then(|| place - 1),
+        (x + 1 < width_px).then_some(place + 1),
+        place.checked_sub(width_px),
+        Some(place + width_px).filter(|&below| below < area),
+    ]
+}
+
+fn is_zero(value: &f32) -> bool {
+    *value == 0.0
+}
+
 /// A shape without what a cross of five pixels does not fit into.
 fn opened(inside: Vec<bool>, width_px: usize) -> Vec<bool> {
-    let height_px = inside.len() / width_px.max(1);
     let cross = |shape: &[bool], place: usize| {
-        let (x, y) = (place % width_px, place / width_px);
-        let neighbours = [
-            (x > 0).then(|| place - 1),
-            (x + 1 < width_px).then_some(place + 1),
-            (y > 0).then(|| place - width_px),
-            (y + 1 < height_px).then_some(place + width_px),
-        ];
-        neighbours.map(|neighbour| neighbour.map(|place| shape[place]))
+        neighbours(place, width_px, shape.len())
+            .map(|neighbour| neighbour.map(|place| shape[place]))
     };
     let all = |place| inside[place] && cross(&inside, place).iter().all(|n| *n != Some(false));
     let eroded: Vec<bool> = (0..inside.len()).map(all).collect();
@@ -221,6 +270,26 @@ mod tests {
             let owner = objects.owners[place].unwrap() as usize;
             assert_eq!(objects.keypoints[owner], *found);
         }
+    }
+
+    #[test]
+    fn rings_are_discs_where_holes_are_filled() {
+        let mut image = blobs(&[(30.0, 30.0, 14.0)], 60, 60);
+        let hole = blobs(&[(30.0, 30.0, 6.0)], 60, 60);
+        for (value, hole) in image.values.iter_mut().zip(hole.values) {
+            *value -= hole;
+        }
+        let objects = |hole_px| {
+            let discs = Discs {
+                hole_px,
+                ..Discs::default()
+            };
+            discs.objects(&image, 20.0).keypoints
+        };
+        assert!(objects(6.0).len() > 1);
+        let filled = objects(14.0);
+        assert_eq!(filled.len(), 1, "{filled:?}");
+        assert!((filled[0].x_px - 30.0).hypot(filled[0].y_px - 30.0) < 2.0);
     }
 
     #[test]
