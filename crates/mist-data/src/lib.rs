@@ -60,8 +60,11 @@ pub use kind::{SceneKind, UnknownKind};
 pub use mnist::{
     Digit, Digits, Fetched, cache_root, default_destination, fetch_mnist, fetch_mnist_with, locate,
 };
-pub use packaged::PackagedImages;
-pub use photographs::{PhotoDataset, VOC_CLASSES, VOC_CROPS, locate_data, locate_file};
+pub use packaged::{PackagedImages, PackagedWeights};
+pub use photographs::{
+    PhotoDataset, PrepareRequest, Prepared, VOC_CLASSES, VOC_COCO, VOC_CROPS, locate_data,
+    locate_file, prepare,
+};
 pub use scene::{Instance, Scene};
 pub use set::{InstanceCount, SceneSet, render_range};
 pub use split::Split;

@@ -6,8 +6,8 @@ mod pth;
 use std::fs;
 use std::path::Path;
 
-use mist::backbone::{Backbone, BackboneConfig, NamedWeights};
-use mist_data::locate_file;
+use mist::backbone::{Architecture, Backbone, BackboneConfig, NamedWeights};
+use mist_data::{PackagedWeights, locate_file};
 use sha2::{Digest, Sha256};
 
 #[cfg(not(feature = "pth"))]
@@ -24,7 +24,13 @@ const FOLDER: &str = "weights";
 /// # Errors
 /// When the file is not found, or is damaged or of another network.
 pub fn load(config: &BackboneConfig, data: Option<&Path>) -> Result<(Backbone, String)> {
-    let path = locate_file(data, FOLDER, &config.weights)?;
+    let path = locate_file(data, FOLDER, &config.weights).or_else(|missing| {
+        let fetched = match config.architecture {
+            Architecture::MobileNetV2 => PackagedWeights::MobileNetV2.file_name(),
+            Architecture::ResNet18 | Architecture::ResNet34 => return Err(missing),
+        };
+        locate_file(data, FOLDER, fetched).map_err(|_| missing)
+    })?;
     let bytes = fs::read(&path).at("read", &path)?;
     let sha256 = Sha256::digest(&bytes)
         .iter()

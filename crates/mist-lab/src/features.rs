@@ -61,6 +61,9 @@ impl FeatureCache {
         let shape = [architecture.channels(), rows, columns];
         let picture = shape.iter().product::<usize>();
         let mut values = Vec::with_capacity(views as usize * picture);
+        if let Some(skipped) = dataset.skipped() {
+            observer.message(&skipped);
+        }
         observer.message(&format!(
             "features of {views} pictures of {}",
             dataset.name()

@@ -10,7 +10,7 @@ use mist_data::{Split, encode_png};
 
 use crate::bench::top_k::Costs;
 use crate::error::{AtPath, Context, Error, Result};
-use crate::evaluation::{EvaluateOptions, PROPOSALS_ALONE, evaluate};
+use crate::evaluation::{EvaluateOptions, MIRRORED, PROPOSALS_ALONE, evaluate};
 use crate::models::Choice;
 use crate::observer::Observer;
 use crate::recipe::Recipe;
@@ -196,6 +196,10 @@ fn run_experiment(
         Some(recipe) => (recipe, Some(Proposals::Cover)),
         None => (experiment, None),
     };
+    let (recipe, mirror) = match recipe.strip_suffix(MIRRORED) {
+        Some(recipe) => (recipe, true),
+        None => (recipe, false),
+    };
     let run = match RunDirectory::newest(recipe)? {
         Some(run) => run,
         None => create_run(&Recipe::load(recipe, &[])?, None, &conditions)?,
@@ -215,9 +219,12 @@ fn run_experiment(
             count: options.count,
             annotated: None,
             proposals,
+            mirror,
             device: options.device.clone(),
             data: options.data.clone(),
             sheet: Some(options.figures.join(format!("{experiment}.png"))),
+            beside: None,
+            mistakes: None,
             record: Some(options.results.clone()),
         },
         observer,

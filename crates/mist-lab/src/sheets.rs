@@ -3,7 +3,7 @@
 use burn::tensor::{Device, Tensor};
 use mist::finder::Finder;
 use mist::geometry::{Detection, PixelBox, Truth};
-use mist::metrics::ImageResult;
+use mist::metrics::{ImageResult, LabelRule, centre_pairs};
 use mist_data::{Dataset, Image, Item};
 
 use crate::batches;
@@ -14,6 +14,9 @@ use crate::error::Result;
 const SHOWN: u64 = 12;
 const COLUMNS: usize = 4;
 const ZOOM: usize = 3;
+/// Photographs on a sheet that tells right from wrong, and how many in a row.
+pub const JUDGED: u64 = 24;
+const JUDGED_COLUMNS: usize = 6;
 /// The same of a sheet of patches.
 const PATCH_IMAGES: u64 = 4;
 const PATCH_COLUMNS: usize = 2;
@@ -108,6 +111,47 @@ pub fn detections(
         })
         .collect();
     Ok(contact_sheet(&tiles, COLUMNS, ZOOM)?)
+}
+
+/// The first images of a data set, once for each model: what it found by the centre rule in green, what is wrong in red, and
+/// no background, which is the last class. The paper's Figure 6.
+///
+/// # Errors
+/// When an image cannot be read, or the sheet would be too large.
+pub fn judged(dataset: &dyn Dataset, models: &[&[ImageResult]], names: &[String]) -> Result<Image> {
+    let shown = models.iter().map(|results| results.len()).min();
+    let shown = shown.unwrap_or(0).min(JUDGED as usize);
+    let items = mist_data::load_range(dataset, 0..shown as u64)?;
+    let background = names.len().saturating_sub(1);
+    let mut tiles = Vec::new();
+    for (row, items) in items.chunks(JUDGED_COLUMNS).enumerate() {
+        for results in models {
+            let results = &results[row * JUDGED_COLUMNS..][..items.len()];
+            tiles.extend(items.iter().zip(results).map(|(item, result)| Tile {
+                image: &item.image,
+                marks: judged_marks(result, names, background),
+            }));
+        }
+    }
+    Ok(contact_sheet(&tiles, JUDGED_COLUMNS, 1)?)
+}
+
+fn judged_marks(result: &ImageResult, names: &[String], background: usize) -> Vec<Mark> {
+    let mut result = result.clone();
+    result.detections.retain(|found| found.label != background);
+    let pairs = centre_pairs(&result, LabelRule::Equal);
+    let is_right = |place: usize| pairs.iter().any(|pair| pair.detection == place);
+    let found = result.detections.iter().enumerate();
+    found
+        .map(|(place, found)| Mark {
+            bounds: found.bounds,
+            caption: names.get(found.label).cloned().unwrap_or_default(),
+            colour: match is_right(place) {
+                true => Colour::RIGHT,
+                false => Colour::WRONG,
+            },
+        })
+        .collect()
 }
 
 /// The first images of a data set with their boxes, and the patches below; a model that redraws shows both redrawn as well.

@@ -28,9 +28,12 @@ pub fn run(command: &Eval, console: &mut Console) -> Result<()> {
             instances: command.instances,
         }),
         proposals: command.proposals.map(Into::into),
+        mirror: command.mirror,
         device: command.device.device()?,
         data: command.place.data.clone(),
         sheet: command.sheet.clone(),
+        beside: command.beside.clone(),
+        mistakes: command.mistakes.clone(),
         record: command.record.clone(),
     };
     let evaluated = evaluate(&options, console)?;

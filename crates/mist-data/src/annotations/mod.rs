@@ -1,5 +1,6 @@
-//! True boxes of images, as people have drawn them: for evaluation alone.
+//! True boxes of images, as people have drawn them.
 
+mod coco;
 mod table;
 mod voc;
 
@@ -8,7 +9,7 @@ use std::path::Path;
 
 use mist_geometry::{PixelBox, Truth};
 
-use crate::error::{Result, bad_input};
+use crate::error::{Error, Result, bad_input};
 
 /// The boxes of images, by the name of each image's file without its ending.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,18 +26,52 @@ struct NamedBox {
 
 impl Annotations {
     /// Reads a CSV table with the columns `file` (or `id`), `class`, `xmin`, `ymin`, `xmax` and `ymax`, or a folder of VOC
-    /// XML files, one per image.
+    /// XML files, one per image, or a JSON file of COCO.
     ///
     /// # Errors
-    /// When it cannot be read, or is neither.
+    /// When it cannot be read, is none of them, or something in it is wrong.
     pub fn read(path: &Path) -> Result<Self> {
-        let annotations = match path.is_dir() {
+        let (annotations, faults) = Self::read_usable(path)?;
+        match faults.into_iter().next() {
+            Some(first) => Err(first),
+            None => Ok(annotations),
+        }
+    }
+
+    /// As [`Annotations::read`], with what is wrong beside what can be used.
+    ///
+    /// # Errors
+    /// When it cannot be read, or nothing in it can be used.
+    pub fn read_usable(path: &Path) -> Result<(Self, Vec<Error>)> {
+        let is_json = path.extension().is_some_and(|ending| ending == "json");
+        let (annotations, mut faults) = match path.is_dir() {
             true => voc::read(path)?,
+            false if is_json => coco::read(path)?,
             false => table::read(path)?,
         };
         match annotations.by_image.is_empty() {
-            true => Err(bad_input(path, "has no boxes")),
-            false => Ok(annotations),
+            true if faults.is_empty() => Err(bad_input(path, "has no boxes")),
+            true => Err(faults.swap_remove(0)),
+            false => Ok((annotations, faults)),
+        }
+    }
+
+    /// The boxes of an image by the name of its file without its ending, with the names of their classes; `None` for images
+    /// that nobody has looked at.
+    pub fn boxes(&self, image: &str) -> Option<impl Iterator<Item = (&str, PixelBox)>> {
+        let boxes = self.by_image.get(image)?.iter();
+        Some(boxes.map(|named| (named.class.as_str(), named.bounds)))
+    }
+
+    /// The images that were looked at, by the names of their files without their endings.
+    pub fn images(&self) -> impl Iterator<Item = &str> {
+        self.by_image.keys().map(String::as_str)
+    }
+
+    /// Adds those of other images.
+    pub(crate) fn extend(&mut self, other: Self) {
+        for (image, boxes) in other.by_image {
+            self.by_image.entry(image).or_default().extend(boxes);
         }
     }
 

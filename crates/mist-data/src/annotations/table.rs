@@ -6,18 +6,21 @@ use std::path::Path;
 use mist_geometry::PixelBox;
 
 use super::{Annotations, NamedBox, stem};
-use crate::error::{AtPath, Result, bad_input};
+use crate::error::{AtPath, Error, Result, bad_input};
 use crate::folder::records;
 
 const IMAGE: [&str; 3] = ["file", "id", "image"];
 const EDGES: [&str; 4] = ["xmin", "ymin", "xmax", "ymax"];
 
-pub(super) fn read(path: &Path) -> Result<Annotations> {
+pub(super) fn read(path: &Path) -> Result<(Annotations, Vec<Error>)> {
     let text = fs::read_to_string(path).at("read", path)?;
-    parse(&text).map_err(|reason| bad_input(path, reason))
+    let fault = |reason: String| bad_input(path, reason);
+    let (annotations, faults) = parse(&text).map_err(fault)?;
+    Ok((annotations, faults.into_iter().map(fault).collect()))
 }
 
-fn parse(text: &str) -> Result<Annotations, String> {
+/// The boxes, and what is wrong with other lines.
+fn parse(text: &str) -> Result<(Annotations, Vec<String>), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = records(text)
         .map_err(|error| error.to_string())?
@@ -33,6 +36,7 @@ fn parse(text: &str) -> Result<Annotations, String> {
         *place = needed(name)?;
     }
     let mut annotations = Annotations::default();
+    let mut faults = Vec::new();
     for (line, fields) in lines {
         let field = |place: usize| fields.get(place).map_or("", |field| field.trim());
         let numbers = edges.map(|place| field(place).parse::<f32>().ok());
@@ -42,13 +46,17 @@ fn parse(text: &str) -> Result<Annotations, String> {
             annotations.insert(name, None);
             continue;
         }
-        let bounds = bounds(numbers).ok_or(format!(
-            "line {line}: xmin, ymin, xmax and ymax must be the edges of a box"
-        ))?;
+        let Some(bounds) = bounds(numbers) else {
+            annotations.insert(name, None);
+            faults.push(format!(
+                "line {line}: xmin, ymin, xmax and ymax must be the edges of a box"
+            ));
+            continue;
+        };
         let class = field(class).to_owned();
         annotations.insert(name, Some(NamedBox { class, bounds }));
     }
-    Ok(annotations)
+    Ok((annotations, faults))
 }
 
 /// A box of four edges, unless one is missing or it has no extent.

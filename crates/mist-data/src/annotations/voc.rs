@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use super::{Annotations, NamedBox, stem, table};
-use crate::error::{AtPath, Result, bad_input};
+use crate::error::{AtPath, Error, Result, bad_input};
 
-pub(super) fn read(folder: &Path) -> Result<Annotations> {
+pub(super) fn read(folder: &Path) -> Result<(Annotations, Vec<Error>)> {
     let entries = fs::read_dir(folder).at("list", folder)?;
     let mut paths = Vec::new();
     for entry in entries {
@@ -17,18 +17,21 @@ pub(super) fn read(folder: &Path) -> Result<Annotations> {
     }
     paths.sort();
     let mut annotations = Annotations::default();
+    let mut faults = Vec::new();
     for path in paths {
         let text = fs::read_to_string(&path).at("read", &path)?;
         annotations.insert(stem(&path), None);
         for named in objects(&text) {
-            let named = named.ok_or_else(|| {
-                let reason = "an object lacks a name, or xmin, ymin, xmax and ymax that are the edges of a box";
-                bad_input(&path, reason)
-            })?;
-            annotations.insert(stem(&path), Some(named));
+            match named {
+                Some(_) => annotations.insert(stem(&path), named),
+                None => {
+                    let reason = "an object lacks a name, or xmin, ymin, xmax and ymax that are the edges of a box";
+                    faults.push(bad_input(&path, reason));
+                }
+            }
         }
     }
-    Ok(annotations)
+    Ok((annotations, faults))
 }
 
 fn objects(text: &str) -> impl Iterator<Item = Option<NamedBox>> {

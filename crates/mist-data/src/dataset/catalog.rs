@@ -7,7 +7,7 @@ use super::Dataset;
 use crate::error::{RequestError, Result};
 use crate::kind::SceneKind;
 use crate::mnist::{Digits, locate};
-use crate::photographs::{self, PhotoDataset, VOC_CROPS};
+use crate::photographs::{self, PhotoDataset};
 use crate::set::SceneSet;
 use crate::split::Split;
 
@@ -27,11 +27,11 @@ impl Catalog {
         }
     }
 
-    /// The data set of a name: [`VOC_CROPS`], or that of a scene kind, such as `hard`.
+    /// The data set of a name: [`crate::VOC_CROPS`], [`crate::VOC_COCO`], or that of a scene kind, such as `hard`.
     pub fn open(&self, name: &str, seed: u64, split: Split) -> Result<Arc<dyn Dataset>> {
-        if name == VOC_CROPS {
+        if let Some(names) = photographs::file_of(name) {
             let data = self.data.as_deref();
-            return Ok(Arc::new(PhotoDataset::voc_crops(data, seed, split)?));
+            return Ok(Arc::new(PhotoDataset::open(names, data, seed, split)?));
         }
         let kind: SceneKind = name.parse().map_err(RequestError::from)?;
         Ok(Arc::new(self.scenes(kind, seed, split)?))
@@ -39,7 +39,7 @@ impl Catalog {
 
     /// What the classes of the data set of a name are called, by label; its files are not needed for that.
     pub fn class_names(name: &str) -> Result<Vec<String>> {
-        if name == VOC_CROPS {
+        if photographs::file_of(name).is_some() {
             return Ok(photographs::class_names());
         }
         let kind: SceneKind = name.parse().map_err(RequestError::from)?;

@@ -62,6 +62,11 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         None
     }
 
+    /// How much of its files could not be used, if anything.
+    fn skipped(&self) -> Option<String> {
+        None
+    }
+
     /// What the classes are called, by label.
     fn class_names(&self) -> Vec<String>;
 

@@ -8,12 +8,14 @@ mod png;
 mod read;
 mod samples;
 mod tiff;
+mod write_jpeg;
 
 pub use formats::has_image_extension;
 pub use limits::DecodeLimits;
 pub use png::{encode_png, write_png};
 pub(crate) use read::decode as decode_image;
 pub use read::read_image;
+pub(crate) use write_jpeg::encode_jpeg;
 
 /// A planar image: channel, then row, then column, with values in `[0, 1]`.
 #[derive(Debug, Clone, PartialEq)]

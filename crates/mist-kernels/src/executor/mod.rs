@@ -8,6 +8,7 @@ mod backward;
 mod block;
 mod convolution;
 mod norms;
+mod order;
 mod pixelwise;
 mod program;
 mod stem;
@@ -99,6 +100,8 @@ pub struct Executor {
 
 /// What a forward pass records for its backward pass.
 pub struct Tape {
+    batch: usize,
+    /// Empty where the stem leaves them as they are.
     images: Vec<f32>,
     moments: Option<ChannelMoments>,
     blocks: Vec<Block>,
@@ -255,7 +258,9 @@ impl Executor {
         }
         let (outputs, mut tape) =
             self.run(parameters, images, statistics, Keep::Convolutions, None)?;
-        tape.images = images.to_vec();
+        if self.stem.layers > 0 {
+            tape.images = images.to_vec();
+        }
         Ok((outputs, tape))
     }
 
@@ -274,6 +279,7 @@ impl Executor {
         let pass = (parameters, &packed, norms);
         let (outputs, moments, blocks) = self.run_packed(pass, images, statistics, keep);
         let tape = Tape {
+            batch: images.len() / self.input.len(),
             images: Vec::new(),
             moments,
             blocks,
@@ -333,7 +339,7 @@ impl Executor {
         if !Arc::ptr_eq(&self.pool, &tape.pool) {
             return Err(ExecutorError::ForeignTape);
         }
-        let batch = tape.images.len() / self.input.len();
+        let batch = tape.batch;
         expect_len(
             "parameters",
             parameters.len(),
@@ -498,12 +504,9 @@ impl Executor {
             return;
         };
         let area = size.height * size.width;
-        for (sample, output) in outputs.chunks_exact_mut(self.output.len()).enumerate() {
-            for (channel, output) in output.chunks_exact_mut(area).enumerate() {
-                for (pixel, output) in output.iter_mut().enumerate() {
-                    *output = map[sample * size.len() + pixel * size.channels + channel];
-                }
-            }
+        let samples = outputs.chunks_exact_mut(self.output.len());
+        for (output, pixels) in samples.zip(map.chunks(size.len())) {
+            order::to_planes(pixels, area, size.channels, output);
         }
     }
 
@@ -513,12 +516,9 @@ impl Executor {
         let area = size.height * size.width;
         let mut map = self.pool.take(samples * size.len());
         map.fill(0.0);
-        for (sample, gradient) in gradients.chunks_exact(self.output.len()).enumerate() {
-            for (channel, gradient) in gradient.chunks_exact(area).enumerate() {
-                for (pixel, gradient) in gradient.iter().enumerate() {
-                    map[sample * size.len() + pixel * size.channels + channel] = *gradient;
-                }
-            }
+        let gradients = gradients.chunks_exact(self.output.len());
+        for (gradient, pixels) in gradients.zip(map.chunks_mut(size.len())) {
+            order::to_pixels(gradient, area, size.channels, pixels);
         }
         map
     }

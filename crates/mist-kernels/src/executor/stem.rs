@@ -5,6 +5,7 @@
 
 use rayon::prelude::*;
 
+use super::order;
 use crate::kernels::padded;
 use crate::network::{Layer, Network, Shape};
 
@@ -138,7 +139,12 @@ impl Stem {
         let step = padded(channels);
         let width = self.input.width_px;
         let area = self.input.height_px * width;
-        to.fill(0.0);
+        if step > channels {
+            to.fill(0.0);
+        }
+        if self.layers == 0 {
+            return order::to_pixels(image, area, step, to);
+        }
         for channel in 0..channels {
             let (factor, mean, shift) = match moments {
                 Some(moments) => (
@@ -171,6 +177,9 @@ impl Stem {
         wants_images: bool,
     ) -> Option<Vec<f32>> {
         let channels = self.input.channels;
+        if self.layers == 0 {
+            return wants_images.then(|| self.as_planes(gradient));
+        }
         let found: Vec<ChannelGradient> = (0..channels)
             .into_par_iter()
             .map(|channel| {
@@ -193,6 +202,19 @@ impl Stem {
             }
             all
         })
+    }
+
+    /// The gradient of the images where there are no layers.
+    fn as_planes(&self, gradient: &[f32]) -> Vec<f32> {
+        let area = self.input.height_px * self.input.width_px;
+        let step = padded(self.input.channels);
+        let samples = gradient.par_chunks_exact(area * step);
+        let mut planes = vec![0.0; samples.len() * self.input.len()];
+        planes
+            .par_chunks_exact_mut(self.input.len())
+            .zip(samples)
+            .for_each(|(planes, pixels)| order::to_planes(pixels, area, step, planes));
+        planes
     }
 
     /// One channel's part of [`Stem::backward`]; `norm` holds the moments and the channel's scale.

@@ -94,7 +94,7 @@ fn best_setting(
     observer: &mut dyn Observer,
 ) -> Result<String> {
     let mut best: Option<(f64, &String)> = None;
-    for setting in settings {
+    for setting in settings.iter().filter(|setting| workload.allows(setting)) {
         let trial = peer.prepare(workload.name(), setting).and_then(|()| {
             let mut runs = vec![peer.run_ms()?];
             // A hopeless setting is not worth more runs.

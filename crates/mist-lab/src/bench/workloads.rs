@@ -3,12 +3,15 @@
 use std::fmt;
 
 use burn::tensor::{Device, Distribution, Tensor};
+use mist::backbone::Architecture;
 use mist::finder::Finder;
 use mist::lifted::LiftedConfig;
 use mist::model::{Model, ModelConfig};
 use mist::networks::{DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, classifier};
 use mist::training::{Batch, Optimisers, Progress, Setup};
+use mist_kernels::executor::{self, Executor, ExecutorError};
 use mist_kernels::network::{Network, Shape};
+use mist_kernels::simd::{Isa, Precision};
 
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
@@ -24,6 +27,8 @@ const CLASSES: usize = 10;
 /// Sides of images and patches.
 const IMAGE_PX: usize = 80;
 const PATCH_PX: usize = 32;
+/// Side of photographs.
+const PHOTOGRAPH_PX: usize = 224;
 
 /// Does a workload once.
 pub type Task = Box<dyn FnMut() -> Result<()>>;
@@ -49,11 +54,19 @@ pub enum Workload {
     ChannelwiseStep,
     /// One step of `mnist-hard-xie20`.
     Xie20Step,
+    /// Features of one photograph of 224 x 224 px by ResNet18.
+    ResNet18One,
+    /// Features of 32 photographs by ResNet18.
+    ResNet18Batch,
+    /// Features of one photograph by MobileNetV2.
+    MobileNetV2One,
+    /// Features of 32 photographs by MobileNetV2.
+    MobileNetV2Batch,
 }
 
 impl Workload {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::TrainStep,
         Self::DetectorFwd,
         Self::DetectorFwdbwd,
@@ -63,6 +76,10 @@ impl Workload {
         Self::GridStep,
         Self::ChannelwiseStep,
         Self::Xie20Step,
+        Self::ResNet18One,
+        Self::ResNet18Batch,
+        Self::MobileNetV2One,
+        Self::MobileNetV2Batch,
     ];
 
     /// The name in result files and on the peer's side.
@@ -77,6 +94,10 @@ impl Workload {
             Self::GridStep => "grid_step",
             Self::ChannelwiseStep => "channelwise_step",
             Self::Xie20Step => "xie20_step",
+            Self::ResNet18One => "resnet18_b1",
+            Self::ResNet18Batch => "resnet18_b32",
+            Self::MobileNetV2One => "mobilenet_v2_b1",
+            Self::MobileNetV2Batch => "mobilenet_v2_b32",
         }
     }
 
@@ -94,6 +115,10 @@ impl Workload {
             Self::GridStep => "One step of mnist-hard-grid on 16 images",
             Self::ChannelwiseStep => "One step of mnist-hard-channelwise on 16 images",
             Self::Xie20Step => "One step of mnist-hard-xie20 on 16 images",
+            Self::ResNet18One => "Features of one photograph of 224 x 224 px by ResNet18",
+            Self::ResNet18Batch => "Features of 32 photographs by ResNet18",
+            Self::MobileNetV2One => "Features of one photograph by MobileNetV2",
+            Self::MobileNetV2Batch => "Features of 32 photographs by MobileNetV2",
         }
     }
 
@@ -103,6 +128,9 @@ impl Workload {
     /// When the device fails.
     pub fn build(self, device: &Device) -> Result<Task> {
         let tracked = device.clone().autodiff();
+        if let Some((architecture, batch)) = self.backbone() {
+            return features(architecture, batch);
+        }
         match self {
             Self::TrainStep => train_step(&tracked),
             Self::DetectorFwd => forward(detector_network()?, detector_shape(), device),
@@ -113,10 +141,10 @@ impl Workload {
             Self::ClassifierFwdbwd => {
                 with_gradients(classifier_network()?, classifier_shape(), true, &tracked)
             }
-            Self::Detect => detect(device),
             Self::GridStep => recipe_step("mnist-hard-grid", &tracked),
             Self::ChannelwiseStep => recipe_step("mnist-hard-channelwise", &tracked),
             Self::Xie20Step => recipe_step("mnist-hard-xie20", &tracked),
+            _ => detect(device),
         }
     }
 
@@ -125,6 +153,11 @@ impl Workload {
     /// # Errors
     /// Never for the networks that are built in.
     pub fn operations(self) -> Result<Option<f64>> {
+        if let Some((architecture, batch)) = self.backbone() {
+            let shape = [batch, 3, PHOTOGRAPH_PX, PHOTOGRAPH_PX];
+            let network = architecture.network()?;
+            return Ok(Some(operations(&network, shape)?));
+        }
         let [detector, classifier] = [
             operations(&detector_network()?, detector_shape())?,
             operations(&classifier_network()?, classifier_shape())?,
@@ -134,12 +167,25 @@ impl Workload {
             Self::DetectorFwdbwd => Some(3.0 * detector),
             Self::ClassifierFwd => Some(classifier),
             Self::ClassifierFwdbwd => Some(3.0 * classifier),
-            Self::TrainStep
-            | Self::Detect
-            | Self::GridStep
-            | Self::ChannelwiseStep
-            | Self::Xie20Step => None,
+            _ => None,
         })
+    }
+
+    /// The network and the batch, of workloads that are a backbone. They run in f32 on both sides: features that are kept
+    /// must not depend on the machine.
+    fn backbone(self) -> Option<(Architecture, usize)> {
+        match self {
+            Self::ResNet18One => Some((Architecture::ResNet18, 1)),
+            Self::ResNet18Batch => Some((Architecture::ResNet18, BATCH)),
+            Self::MobileNetV2One => Some((Architecture::MobileNetV2, 1)),
+            Self::MobileNetV2Batch => Some((Architecture::MobileNetV2, BATCH)),
+            _ => None,
+        }
+    }
+
+    /// Whether the peer may take this one of its settings.
+    pub(super) fn allows(self, setting: &str) -> bool {
+        self.backbone().is_none() || setting.ends_with("-f32")
     }
 }
 
@@ -181,6 +227,28 @@ fn forward(network: Network, shape: [usize; 4], device: &Device) -> Result<Task>
     Ok(Box::new(move || {
         std::hint::black_box(module.forward(images.clone(), InputStatistics::Batch)?);
         sync(&device)
+    }))
+}
+
+/// A backbone as [`mist::backbone::Backbone`] runs it, with other weights: they do not change what there is to do.
+fn features(architecture: Architecture, batch: usize) -> Result<Task> {
+    let device = Device::flex();
+    let network = architecture.network()?;
+    let module = NetworkModule::init(network.clone(), 0, &device)?;
+    let input = Shape::new(3, PHOTOGRAPH_PX, PHOTOGRAPH_PX);
+    let executor = Executor::new(&network, input, Isa::selected()?, Precision::F32);
+    let failed = |error: ExecutorError| Error::Failed(error.to_string());
+    let executor = executor.map_err(failed)?;
+    let weights = executor
+        .prepare(&module.parameter_values()?)
+        .map_err(failed)?;
+    let images = noise([batch, 3, PHOTOGRAPH_PX, PHOTOGRAPH_PX], &device);
+    let images = images.try_into_vec_as::<f32>().map_err(mist::Error::from)?;
+    Ok(Box::new(move || {
+        let statistics = executor::InputStatistics::Batch;
+        let found = executor.forward_prepared(&weights, &images, statistics);
+        std::hint::black_box(found.map_err(failed)?);
+        Ok(())
     }))
 }
 

@@ -23,6 +23,10 @@ impl Colour {
     pub const BLACK: Self = Self([0.0; 3]);
     /// Full light.
     pub const WHITE: Self = Self([1.0; 3]);
+    /// What was found rightly.
+    pub const RIGHT: Self = PALETTE[2];
+    /// What was not.
+    pub const WRONG: Self = PALETTE[0];
     /// The palette's orange.
     pub const ORANGE: Self = PALETTE[3];
     /// The palette's cyan.

@@ -2,6 +2,7 @@
 
 mod annotated;
 mod counts;
+mod mistakes;
 mod proposals;
 mod stored;
 
@@ -16,8 +17,9 @@ use mist::metrics::{
 use mist_data::{Dataset, GaborNoise};
 
 pub use annotated::Annotated;
+pub use mistakes::{confusion, over_scores, score_chart};
 pub use proposals::ProposalFinder;
-pub use stored::{EvaluateOptions, PROPOSALS_ALONE, StoredEvaluation, evaluate};
+pub use stored::{EvaluateOptions, MIRRORED, PROPOSALS_ALONE, StoredEvaluation, evaluate};
 
 use crate::batches;
 use crate::error::Result;

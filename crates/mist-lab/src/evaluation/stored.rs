@@ -10,20 +10,22 @@ use mist::proposals::Proposals;
 use mist_data::{Catalog, Split};
 
 use super::annotated::{self, Annotated};
-use super::{ProposalFinder, predict_with};
+use super::{ProposalFinder, confusion, predict_with, score_chart};
 use crate::backbones;
-use crate::error::{Error, Result};
+use crate::error::{AtPath, Error, Result};
 use crate::features::FeatureCache;
 use crate::machine;
 use crate::models::{self, Choice, Loaded, Origin};
 use crate::observer::Observer;
 use crate::results::ResultFile;
 use crate::run::directory::RunDirectory;
-use crate::run::metrics_log;
+use crate::run::{metrics_log, whole_file};
 use crate::sheets;
 
 /// Ends the name of a result whose keypoints were proposals.
 pub const PROPOSALS_ALONE: &str = "-proposals-alone";
+/// Ends the name of a result of images and their mirror images.
+pub const MIRRORED: &str = "-mirrored";
 
 /// What to evaluate, on what.
 #[derive(Clone, Debug)]
@@ -42,12 +44,18 @@ pub struct EvaluateOptions {
     pub annotated: Option<Annotated>,
     /// Takes keypoints from proposals, not from the heatmap; recorded as `<experiment>-proposals-alone`.
     pub proposals: Option<Proposals>,
+    /// Looks at mirror images too, for models with a backbone; recorded as `<experiment>-mirrored`.
+    pub mirror: bool,
     /// Where to compute.
     pub device: Device,
     /// Where data is, instead of the usual places.
     pub data: Option<PathBuf>,
     /// Draws what is found in the first images into this PNG file.
     pub sheet: Option<PathBuf>,
+    /// Another run or model whose detections are drawn below: right ones in green, wrong ones in red.
+    pub beside: Option<PathBuf>,
+    /// Writes precision and recall over the score and a confusion matrix into this directory, for models with a backbone.
+    pub mistakes: Option<PathBuf>,
     /// Writes a result file into this directory; for runs only.
     pub record: Option<PathBuf>,
 }
@@ -71,7 +79,11 @@ pub fn evaluate(
 ) -> Result<StoredEvaluation> {
     let device = &options.device;
     let data = options.data.as_deref();
-    let loaded = models::load_with(&options.model, options.choice, data, device)?;
+    let loaded = models::load_changed(&options.model, options.choice, data, device, |card| {
+        if let Some(backbone) = &mut card.model.backbone {
+            backbone.mirror |= options.mirror;
+        }
+    })?;
     let finder: &dyn Finder = match options.proposals {
         None => loaded.finder.as_ref(),
         Some(proposals) => &ProposalFinder {
@@ -96,7 +108,8 @@ pub fn evaluate(
         dataset.name()
     ));
     let features = match &loaded.card.model.backbone {
-        Some(config) => {
+        // Features that are kept are those of the images alone.
+        Some(config) if !config.mirror => {
             let (backbone, sha256) = backbones::load(config, data)?;
             let backbone = (&backbone, sha256.as_str());
             Some(FeatureCache::open(
@@ -106,7 +119,7 @@ pub fn evaluate(
                 observer,
             )?)
         }
-        None => None,
+        _ => None,
     };
     let begun = Instant::now();
     let dataset_ref = dataset.as_ref();
@@ -119,8 +132,30 @@ pub fn evaluate(
     )?;
     let secs_per_image = begun.elapsed().as_secs_f64() / options.count.max(1) as f64;
     let evaluation = predictions.evaluate(Some(Bootstrap::default()));
+    let background = loaded.card.class_names.len().saturating_sub(1);
+    if let Some(directory) = &options.mistakes {
+        if !finder.is_at_most() {
+            return Err(Error::Usage(
+                "`--mistakes` needs a model of photographs".to_owned(),
+            ));
+        }
+        std::fs::create_dir_all(directory).at("create", directory)?;
+        let images = &predictions.images;
+        let chart = score_chart(images, background);
+        whole_file::write(&directory.join("scores.svg"), chart.as_bytes())?;
+        let table = confusion(images, &loaded.card.class_names);
+        whole_file::write(&directory.join("confusion.tsv"), table.as_bytes())?;
+    }
     if let Some(path) = &options.sheet {
         let sheet = match finder.classes() {
+            Some(_) if options.beside.is_some() => {
+                let other = options.beside.as_deref().unwrap_or(&options.model);
+                let other = models::load_with(other, options.choice, data, device)?;
+                let count = sheets::JUDGED;
+                let others = predict_with(other.finder.as_ref(), dataset_ref, None, count, device)?;
+                let rows = [predictions.images.as_slice(), others.images.as_slice()];
+                sheets::judged(dataset_ref, &rows, &loaded.card.class_names)?
+            }
             Some(_) => {
                 let names = &loaded.card.class_names;
                 sheets::detections(dataset.as_ref(), &predictions.images, names)?
@@ -191,6 +226,7 @@ fn result_of(
     let curve = metrics_log::read(&run.metrics())?.into_lines(&run.metrics(), observer);
     let last = curve.last();
     let (suffix, flag) = match options.proposals {
+        None if options.mirror => (MIRRORED, " --mirror"),
         None => ("", ""),
         Some(Proposals::Cover) => (PROPOSALS_ALONE, " --proposals cover"),
         Some(Proposals::Peaks) => (PROPOSALS_ALONE, " --proposals peaks"),

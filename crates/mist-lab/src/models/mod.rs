@@ -76,6 +76,14 @@ impl ModelCard {
             checked.context("`settings`")?;
         }
         let names = self.class_names.len();
+        if let Some(settings) = self.settings.as_ref().filter(|s| s.name() != self.method) {
+            let reason = format!(
+                "`settings` are of `{}`, the method is `{}`",
+                settings.name(),
+                self.method
+            );
+            return Err(Error::Usage(reason));
+        }
         match self.model.task.classes() {
             Some(classes) if classes != names => Err(Error::Usage(format!(
                 "`class_names` has {names} names, the classifier {classes} classes"
@@ -159,11 +167,27 @@ pub fn load_with(
     data: Option<&Path>,
     device: &Device,
 ) -> Result<Loaded> {
-    let (card, weights, origin) = find(path, choice)?;
-    let method = card
-        .settings
-        .clone()
-        .or_else(|| MethodConfig::by_name(&card.method))
+    load_changed(path, choice, data, device, |_| ())
+}
+
+/// As [`load_with`], after a change of its card.
+///
+/// # Errors
+/// As [`load_with`].
+pub fn load_changed(
+    path: &Path,
+    choice: Choice,
+    data: Option<&Path>,
+    device: &Device,
+    change: impl FnOnce(&mut ModelCard),
+) -> Result<Loaded> {
+    let (mut card, weights, origin) = find(path, choice)?;
+    change(&mut card);
+    let method = match &card.settings {
+        Some(settings) => Some(settings.clone()),
+        None => MethodConfig::by_name(&card.method),
+    };
+    let method = method
         .ok_or_else(|| Error::input(path, format_args!("unknown method `{}`", card.method)))?;
     let bytes = read(&weights, &card)?;
     let backbone = match &card.model.backbone {

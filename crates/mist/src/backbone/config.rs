@@ -33,6 +33,9 @@ pub struct BackboneConfig {
     /// Weight of the offsets' loss.
     #[serde(default = "default_offset_weight")]
     pub offset_weight: f32,
+    /// Whether detection looks at the mirror image too: responses and probabilities are averaged.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub mirror: bool,
 }
 
 /// The convolutions that turn features into response, x-offset and y-offset.
@@ -57,6 +60,10 @@ fn default_rounding() -> CellRounding {
 
 fn default_width() -> GaussianWidth {
     GaussianWidth::Variance
+}
+
+fn is_off(flag: &bool) -> bool {
+    !flag
 }
 
 fn default_offset_weight() -> f32 {

@@ -129,8 +129,9 @@ impl LiftedConfig {
         let keypoint_weights = match self.heatmap.weigh_keypoints {
             true => {
                 let geometry = trained.model.config().geometry;
+                let (source, task_network) = source.for_network(&trained.model.task.frozen())?;
                 let patches = source.sample(moved.clone(), geometry)?;
-                task.keypoint_weights(&trained.model.task.frozen(), patches)?
+                task.keypoint_weights(&task_network, patches)?
             }
             false => None,
         };
@@ -166,12 +167,12 @@ impl LiftedConfig {
         task: &impl Task,
     ) -> Result<Tensor<3>, Error> {
         let config = &self.keypoints;
-        let frozen = trained.model.task.frozen();
+        let (seen, frozen) = source.for_network(&trained.model.task.frozen())?;
         let mut moved = start;
         let mut last_step = anchors.clone().inner().zeros_like();
         for _ in 0..config.steps {
             let leaf = moved.clone().detach().require_grad();
-            let losses = self.task_losses(trained, &frozen, source, leaf.clone(), task)?;
+            let losses = self.task_losses(trained, &frozen, &seen, leaf.clone(), task)?;
             let mut total = losses.sum();
             if config.lambda != 0.0 {
                 let distance = (leaf.clone() - anchors.clone()).square().sum();

@@ -3,7 +3,8 @@
 use std::borrow::Borrow;
 
 use super::image_result::ImageResult;
-use super::pairing::greedy_pairs;
+use super::one_to_one::LabelRule;
+use super::pairing::{Pair, greedy_pairs};
 use super::ratio::MatchCounts;
 use crate::geometry::{Detection, Truth};
 
@@ -14,17 +15,22 @@ use crate::geometry::{Detection, Truth};
 /// class are left out of the counts.
 pub fn centre_of(image: &ImageResult, background: usize) -> MatchCounts {
     let foreground = image.without_label(background);
-    let (truths, detections) = (&foreground.truths, &foreground.detections);
-    let pairs = greedy_pairs(truths.len(), detections.len(), |truth, detection| {
+    MatchCounts {
+        matched: centre_pairs(&foreground, LabelRule::Equal).len(),
+        truths: foreground.truths.len(),
+        detections: foreground.detections.len(),
+    }
+}
+
+/// The pairs that [`centre_of`] counts, of an image without background; or whatever the labels.
+pub fn centre_pairs(image: &ImageResult, labels: LabelRule) -> Vec<Pair> {
+    let (truths, detections) = (&image.truths, &image.detections);
+    greedy_pairs(truths.len(), detections.len(), |truth, detection| {
         let (truth, detection) = (&truths[truth], &detections[detection]);
         let offset_frac = centre_offset_frac(truth, detection)?;
-        (truth.label == detection.label && offset_frac <= 1.0).then_some(-offset_frac)
-    });
-    MatchCounts {
-        matched: pairs.len(),
-        truths: truths.len(),
-        detections: detections.len(),
-    }
+        let may_pair = labels == LabelRule::Ignored || truth.label == detection.label;
+        (may_pair && offset_frac <= 1.0).then_some(-offset_frac)
+    })
 }
 
 /// The counts of all images together; they give precision, recall and F1 of Table 4.

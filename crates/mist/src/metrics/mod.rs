@@ -36,7 +36,7 @@ mod samples;
 pub use average_precision::{Interpolation, ap50, ap50_class_blind};
 pub use bootstrap::{Bootstrap, Interval};
 pub use both::{both, both_of, both_official};
-pub use centre::{centre, centre_of};
+pub use centre::{centre, centre_of, centre_pairs};
 pub use classif::{classif, classif_of, classif_official, classif_official_of};
 pub use count_mae::{count_error_of, count_mae, total_count_error_of, total_count_mae};
 pub use evaluation::{Evaluation, EvaluationConfig, Evidence, MatchRule};

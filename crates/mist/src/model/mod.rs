@@ -416,16 +416,26 @@ impl Model {
         instances: usize,
     ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
         let source = self.source(images)?;
-        self.locate_in(&source, instances)
+        self.locate_in(&source, None, instances)
     }
 
     fn locate_in(
         &self,
         source: &Source,
+        mirrored: Option<&Source>,
         instances: usize,
     ) -> Result<Vec<Vec<ScoredKeypoint>>, Error> {
-        let maps = source.maps.clone();
-        let heatmaps = self.heatmap.forward(maps, InputStatistics::Running)?;
+        let heatmap_of = |source: &Source| {
+            let maps = source.maps.clone();
+            self.heatmap.forward(maps, InputStatistics::Running)
+        };
+        let mut heatmaps = heatmap_of(source)?;
+        if let Some(mirrored) = mirrored {
+            let other = heatmap_of(mirrored)?.narrow(1, 0, 1).flip([3]);
+            let response = (heatmaps.clone().narrow(1, 0, 1) + other) * 0.5;
+            // A cell's offsets in the mirror image belong to another cell.
+            heatmaps = Tensor::cat(vec![response, heatmaps.narrow(1, 1, 2)], 1);
+        }
         let extractor = Extractor {
             instances,
             ..self.config.extractor
@@ -510,7 +520,7 @@ impl Finder for Model {
         };
         let maps = extractor.statistics.standardise(features)?;
         let source = self.feature_source(maps);
-        Ok(Some(self.find_in_source(&source, k)?))
+        Ok(Some(self.find_in_source(&source, None, k)?))
     }
 
     fn find(&self, images: Tensor<4>, k: &[usize]) -> Result<Vec<Vec<Detection>>, Error> {

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
 
 use super::Model;
-use super::patch_task::most_probable;
+use super::patch_task::{PatchTask, most_probable};
 use crate::Error;
 use crate::extract::ScoredKeypoint;
 use crate::geometry::{Detection, Keypoint, PixelBox};
@@ -19,8 +19,12 @@ impl Model {
         k: &[usize],
     ) -> Result<Vec<Vec<Detection>>, Error> {
         let [_, _, height, width] = images.dims();
+        let mirrored = match self.config.backbone.as_ref().is_some_and(|b| b.mirror) {
+            true => Some(self.source(images.clone().flip([3]))?),
+            false => None,
+        };
         let source = self.source(images)?;
-        let mut found = self.find_in_source(&source, k)?;
+        let mut found = self.find_in_source(&source, mirrored.as_ref(), k)?;
         let [_, _, rows, columns] = source.maps.dims();
         let x_factor = width as f32 / (columns as f32 * source.stride_px);
         let y_factor = height as f32 / (rows as f32 * source.stride_px);
@@ -34,10 +38,11 @@ impl Model {
         Ok(found)
     }
 
-    /// The same in pixels of the resized image.
+    /// The same in pixels of the resized image; responses and probabilities are averaged with those of the mirror images.
     pub(super) fn find_in_source(
         &self,
         source: &Source,
+        mirrored: Option<&Source>,
         k: &[usize],
     ) -> Result<Vec<Vec<Detection>>, Error> {
         let [batch, ..] = source.maps.dims();
@@ -52,18 +57,24 @@ impl Model {
         if most == 0 {
             return Ok(vec![Vec::new(); batch]);
         }
-        let located = self.locate_in(source, most)?;
+        let located = self.locate_in(source, mirrored, most)?;
         let keypoints: Vec<Vec<Keypoint>> = located
             .iter()
             .map(|image| image.iter().map(|found| found.keypoint).collect())
             .collect();
-        let points = keypoints::to_tensor(&keypoints, &source.maps.device())?;
-        let patches = source.sample(points, self.config.geometry)?;
-        let [_, instances, channels, height, width] = patches.dims();
-        let patches = patches.reshape([batch * instances, channels, height, width]);
-        let logits = self.patch_task().run(patches, instances)?;
-        let classes = logits.dims()[1];
-        let probabilities = softmax(logits, 1).try_into_vec_as::<f32>()?;
+        let mut probabilities = self.probabilities(source, &keypoints)?;
+        if let Some(mirrored) = mirrored {
+            let width_px = mirrored.maps.dims()[3] as f32 * mirrored.stride_px;
+            let mut keypoints = keypoints;
+            for keypoint in keypoints.iter_mut().flatten() {
+                keypoint.x_px = width_px - keypoint.x_px;
+            }
+            let others = self.probabilities(mirrored, &keypoints)?;
+            for (probability, other) in probabilities.iter_mut().zip(others) {
+                *probability = 0.5 * (*probability + other);
+            }
+        }
+        let classes = self.config.task.classes().unwrap_or(0);
         let mut of_patches = probabilities.chunks_exact(classes.max(1));
         let mut labelled = |found: &ScoredKeypoint| {
             let probabilities = of_patches.next().unwrap_or_default();
@@ -83,6 +94,25 @@ impl Model {
             image.sort_by(|a, b| b.score.total_cmp(&a.score));
         }
         Ok(detections)
+    }
+
+    /// The probability of each class at each keypoint, image after image.
+    fn probabilities(
+        &self,
+        source: &Source,
+        keypoints: &[Vec<Keypoint>],
+    ) -> Result<Vec<f32>, Error> {
+        let points = keypoints::to_tensor(keypoints, &source.maps.device())?;
+        let (seen, task) = source.for_network(&self.task)?;
+        let patches = seen.sample(points, self.config.geometry)?;
+        let [batch, instances, channels, height, width] = patches.dims();
+        let patches = patches.reshape([batch * instances, channels, height, width]);
+        let reader = PatchTask {
+            config: &self.config,
+            network: &task,
+        };
+        let logits = reader.run(patches, instances)?;
+        Ok(softmax(logits, 1).try_into_vec_as::<f32>()?)
     }
 
     fn bounds(&self, keypoint: Keypoint) -> PixelBox {

@@ -12,6 +12,7 @@ mod fused;
 mod initialise;
 mod module;
 mod regions;
+mod split;
 mod style;
 mod weights;
 

@@ -1,5 +1,7 @@
 //! A network description with weights, run on any burn device.
 
+use std::sync::Arc;
+
 use burn::module::{Module, Param};
 use burn::tensor::activation::{relu, sigmoid, softmax, softplus};
 use burn::tensor::module::{conv_transpose2d, conv2d, max_pool2d};
@@ -12,6 +14,7 @@ use mist_kernels::network::{
 
 use super::fused::Executors;
 use super::initialise::initial_parameters;
+use super::split::Split;
 use crate::Error;
 
 /// Statistics for a batch norm on the input.
@@ -37,6 +40,11 @@ pub struct NetworkModule {
     network: Network,
     #[module(skip)]
     executors: Executors,
+    #[module(skip)]
+    split: Option<Arc<Split>>,
+    /// Whether it reads what the first layer gave.
+    #[module(skip)]
+    is_behind_first: bool,
 }
 
 impl NetworkModule {
@@ -75,8 +83,10 @@ impl NetworkModule {
             parameters: Param::from_tensor(Tensor::from_data(data, device)),
             running_mean: frozen(Tensor::zeros([channels], device)),
             running_variance: frozen(Tensor::ones([channels], device)),
+            split: Split::new(&network)?.map(Arc::new),
             network,
             executors: Executors::default(),
+            is_behind_first: false,
         })
     }
 
@@ -158,6 +168,42 @@ impl NetworkModule {
         self.with_running_statistics(mean, variance)
     }
 
+    /// What a first layer of 1x1 convolution makes of maps, without its bias, and the network behind it, which adds the
+    /// bias: what is linear and reads single cells may as well be done before patches are sampled from the maps, once for
+    /// all of them. `None` where that is no gain, and where the fused kernels do not run.
+    ///
+    /// Gradients reach the parameters of this network through both.
+    ///
+    /// # Shapes
+    /// - `maps`: `[batch, in_channels, height, width]`
+    /// - output: `[batch, channels, height, width]`
+    ///
+    /// # Errors
+    /// As [`NetworkModule::forward`].
+    pub fn behind_first_layer(&self, maps: &Tensor<4>) -> Result<Option<(Tensor<4>, Self)>, Error> {
+        let Some(split) = self.split.as_ref().filter(|_| self.is_fused(maps)) else {
+            return Ok(None);
+        };
+        let parameters = self.parameters.val();
+        let weights = parameters.clone().narrow(0, 0, split.weights);
+        let without_bias = Tensor::cat(vec![weights, split.zeros(&parameters)], 0);
+        let maps = split.run_first(maps.clone(), without_bias)?;
+        let rest = Self {
+            is_behind_first: true,
+            ..self.clone()
+        };
+        Ok(Some((maps, rest)))
+    }
+
+    /// Whether the fused kernels run on these images.
+    fn is_fused(&self, images: &Tensor<4>) -> bool {
+        let parameters = self.parameters.val();
+        let on_cpu = images.device().inner() == Device::flex();
+        let in_f32 = [images.dtype(), parameters.dtype()] == [DType::F32; 2];
+        let wants_gradient = parameters.is_require_grad() && self.network.is_forward_only();
+        on_cpu && in_f32 && !wants_gradient && !self.network.layers().is_empty()
+    }
+
     /// Runs the network: by the fused kernels of `mist_kernels` for f32 on the CPU, else by burn's operations.
     ///
     /// # Shapes
@@ -172,14 +218,14 @@ impl NetworkModule {
         images: Tensor<4>,
         statistics: InputStatistics,
     ) -> Result<Tensor<4>, Error> {
-        let parameters = self.parameters.val();
-        let on_cpu = images.device().inner() == Device::flex();
-        let in_f32 = [images.dtype(), parameters.dtype()] == [DType::F32; 2];
-        let wants_gradient = parameters.is_require_grad() && self.network.is_forward_only();
-        if !on_cpu || !in_f32 || wants_gradient || self.network.layers().is_empty() {
+        if !self.is_fused(&images) {
             return self.forward_by_operations(images, statistics);
         }
         self.check_lengths()?;
+        let parameters = self.parameters.val();
+        if let (true, Some(split)) = (self.is_behind_first, &self.split) {
+            return split.run_rest(images, parameters);
+        }
         let given = match statistics {
             InputStatistics::Running if self.network.normalises_input() => {
                 let (mean, variance) = self.running_statistics();

@@ -4,6 +4,7 @@ use burn::tensor::Tensor;
 
 use super::{PatchGeometry, sample};
 use crate::Error;
+use crate::networks::NetworkModule;
 
 /// An image, or a feature map of one: keypoints are in pixels of the image either way.
 #[derive(Clone, Debug)]
@@ -21,6 +22,21 @@ impl Source {
             maps: images,
             stride_px: 1.0,
         }
+    }
+
+    /// What patches for a network are sampled from, and the network that reads them: where its first layer is linear and reads
+    /// single cells, features pass it before they are sampled. The result is the same up to rounding.
+    ///
+    /// # Errors
+    /// As [`NetworkModule::forward`].
+    pub fn for_network(&self, network: &NetworkModule) -> Result<(Self, NetworkModule), Error> {
+        if self.stride_px == 1.0 {
+            return Ok((self.clone(), network.clone()));
+        }
+        Ok(match network.behind_first_layer(&self.maps)? {
+            Some((maps, rest)) => (Self { maps, ..*self }, rest),
+            None => (self.clone(), network.clone()),
+        })
     }
 
     /// `{P_k} = S(maps, {x_k})`; see [`sample`].

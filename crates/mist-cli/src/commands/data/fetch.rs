@@ -17,6 +17,11 @@ pub fn run(name: Fetchable, out: Option<PathBuf>, console: &Console) -> Result<(
     let directory = match name {
         Fetchable::Mnist => mnist(out, console)?,
         Fetchable::Images(images) => packaged_images(images, out, console)?,
+        Fetchable::Weights(weights) => {
+            let (fetched, file) = weights.fetch(out)?.ok_or_else(no_home)?;
+            tell(weights.name(), &fetched, console);
+            file
+        }
     };
     stdout::write(&format!("{}\n", directory.display()))
 }
@@ -74,7 +79,8 @@ fn tell(name: &str, fetched: &Fetched, console: &Console) {
     }
 }
 
-fn no_home() -> Error {
+/// There is nowhere to put data.
+pub fn no_home() -> Error {
     let reason = "there is no home directory to cache data in: name one with --out";
     Error::Usage(reason.to_owned())
 }

@@ -3,6 +3,7 @@
 pub mod fetch;
 mod generate;
 mod list;
+mod prepare;
 mod show;
 
 use mist_lab::Result;
@@ -15,6 +16,19 @@ pub fn run(command: Data, console: &Console) -> Result<()> {
     match command {
         Data::List { place } => list::run(&place),
         Data::Fetch { name, out } => fetch::run(name, out, console),
+        Data::Prepare {
+            name,
+            voc,
+            coco,
+            seed,
+            out,
+        } => prepare::run(
+            &name,
+            voc.into_iter().chain(coco).collect(),
+            seed,
+            out,
+            console,
+        ),
         Data::Generate {
             part,
             out,

@@ -49,7 +49,7 @@ impl CamFinder {
     ) -> Result<Self, Error> {
         let file = SafeTensors::deserialize(bytes)?;
         let (network, mut known) =
-            NetworkModule::from_named(network(model)?, &file, CLASSIFIER, device)?;
+            NetworkModule::from_named(network(&config, model)?, &file, CLASSIFIER, device)?;
         let (statistics, names) = FeatureStatistics::from_named(&file, model.source_channels())?;
         known.extend(names);
         refuse_unknown(&file, &known)?;
@@ -68,14 +68,18 @@ impl CamFinder {
         Ok(Self::new(config, model, features, network))
     }
 
-    /// Objects in standardised features, in pixels of an image of `[height, width]`.
+    /// One map per class of standardised features.
+    fn maps(&self, features: Tensor<4>) -> Result<Tensor<4>, Error> {
+        self.network.forward(features, InputStatistics::Running)
+    }
+
+    /// Objects in maps, in pixels of an image of `[height, width]`.
     fn find_in(
         &self,
-        features: Tensor<4>,
+        maps: Tensor<4>,
         k: &[usize],
         size_px: [usize; 2],
     ) -> Result<Vec<Vec<Detection>>, Error> {
-        let maps = self.network.forward(features, InputStatistics::Running)?;
         let [images, classes, height, width] = maps.dims();
         let logits = maps.clone().mean_dims(&[2, 3]).reshape([images, classes]);
         let probabilities = softmax(logits, 1).try_into_vec_as::<f32>()?;
@@ -111,6 +115,7 @@ impl CamFinder {
             .zip(probabilities)
             .enumerate();
         for (label, (map, &probability)) in classes.filter(|(_, (_, p))| present(**p)) {
+            let map = &smoothed(map, width, self.config.smoothing_cells);
             let largest = map.iter().copied().fold(f32::NEG_INFINITY, f32::max);
             let least = largest - (1.0 - self.config.least_share) * largest.abs();
             let maxima =
@@ -132,6 +137,21 @@ impl CamFinder {
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found
     }
+}
+
+/// Means over windows of `side` cells, as far as they are within the map.
+fn smoothed(map: &[f32], width: usize, side: usize) -> Vec<f32> {
+    let (height, reach) = (map.len() / width.max(1), side / 2);
+    let around = |at: usize, end: usize| at.saturating_sub(reach)..(at + reach + 1).min(end);
+    let mean = |place: usize| {
+        let (rows, columns) = (around(place / width, height), around(place % width, width));
+        let count = rows.len() * columns.len();
+        let sum: f32 = rows
+            .map(|row| map[row * width..][columns.clone()].iter().sum::<f32>())
+            .sum();
+        sum / count as f32
+    };
+    (0..map.len()).map(mean).collect()
 }
 
 impl Finder for CamFinder {
@@ -160,7 +180,12 @@ impl Finder for CamFinder {
             }
             None => images,
         };
-        self.find_in(self.features.features(resized)?, k, [height, width])
+        let mut maps = self.maps(self.features.features(resized.clone())?)?;
+        if self.model.backbone.as_ref().is_some_and(|b| b.mirror) {
+            let mirrored = self.features.features(resized.flip([3]))?;
+            maps = (maps + self.maps(mirrored)?.flip([3])) * 0.5;
+        }
+        self.find_in(maps, k, [height, width])
     }
 
     fn find_in_features(
@@ -172,12 +197,24 @@ impl Finder for CamFinder {
         let features = self.features.statistics.standardise(features)?;
         let stride_px = self.model.backbone.as_ref().map_or(1.0, |b| b.stride_px());
         let size_px = [height, width].map(|cells| (cells as f32 * stride_px) as usize);
-        self.find_in(features, k, size_px).map(Some)
+        self.find_in(self.maps(features)?, k, size_px).map(Some)
     }
 
     fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
         let mut tensors = self.network.named_tensors(CLASSIFIER)?;
         tensors.extend(self.features.statistics.named_tensors());
         Ok(safetensors::serialize(tensors, None)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::smoothed;
+
+    #[test]
+    fn windows_end_at_the_border() {
+        let map = [9.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        assert_eq!(smoothed(&map, 3, 1), map);
+        assert_eq!(smoothed(&map, 3, 3), [2.25, 1.5, 0.0, 2.25, 1.5, 0.0]);
     }
 }

@@ -44,7 +44,7 @@ impl Method for CamConfig {
             let weights = backbone.map_or(String::new(), |backbone| backbone.weights.clone());
             return Err(Error::NoBackbone { weights });
         };
-        let network = NetworkModule::init(network(setup.model)?, setup.seed, setup.device)?;
+        let network = NetworkModule::init(network(self, setup.model)?, setup.seed, setup.device)?;
         Ok(Box::new(CamLearner {
             config: *self,
             model: setup.model.clone(),

@@ -48,10 +48,11 @@ pub(super) fn step(
         places.push(keypoints);
     }
     let points = keypoints::to_tensor(&places, &device)?;
-    let patches = source.sample(points, config.geometry)?;
+    let (seen, task) = source.for_network(&model.task)?;
+    let patches = seen.sample(points, config.geometry)?;
     let [images, _, channels, height, width] = patches.dims();
     let patches = patches.reshape([images * instances, channels, height, width]);
-    let logits = model.task.forward(patches, InputStatistics::Running)?;
+    let logits = task.forward(patches, InputStatistics::Running)?;
     let classes = logits.dims()[1];
     let logits = logits.reshape([images * instances, classes]);
     let labels = TensorData::new(labels, [images * instances, 1]);

@@ -26,9 +26,10 @@ impl Xie20Config {
         let (scores, places) = self.cells_of(heatmaps.narrow(1, 0, 1), source.stride_px);
         let [batch, _] = scores.dims();
         let points = keypoints::to_tensor(&vec![places; batch], &source.maps.device())?;
-        let patches = source.sample(points, config.geometry)?;
+        let (seen, task) = source.for_network(&model.task)?;
+        let patches = seen.sample(points, config.geometry)?;
         let instances = config.extractor.instances;
-        let losses = self.losses(&model.task, instances, scores, patches, mean_labels, moment)?;
+        let losses = self.losses(&task, instances, scores, patches, mean_labels, moment)?;
         Ok(losses.mean())
     }
 
