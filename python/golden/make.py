@@ -18,10 +18,11 @@ import sampler
 import scale_fusion
 import soft_top_k
 import splat
+import zha18
 
 FAMILIES = [
     local_softmax, resize, scale_fusion, sampler, paster, losses, splat, soft_top_k, extract, networks,
-    multiscale, backbones, esl16
+    multiscale, backbones, esl16, zha18
 ]
 DEFAULT_OUTPUT = pathlib.Path(__file__).resolve().parents[2] / "crates/mist/tests/golden"
 

@@ -244,7 +244,7 @@ fn multi_scale_heatmap() {
     }
 }
 
-/// Every committed file is read by a test above, in `backbones.rs`, `esl16.rs` or `golden_operators.rs`: the families of the
+/// Every committed file is read by a test above, in `backbones.rs`, `esl16.rs`, `zha18.rs` or `golden_operators.rs`: the families of the
 /// last have 37 cases.
 #[test]
 fn no_golden_file_is_left_out() {
@@ -253,9 +253,9 @@ fn no_golden_file_is_left_out() {
     let whole = 5;
     let multi_scale = 1;
     let backbones = 3;
-    let esl16 = 4;
+    let (esl16, zha18) = (4, 4);
     let operators = 37;
     let networks = layers + residual_blocks + whole + multi_scale + backbones;
-    let tested = networks + esl16 + operators;
+    let tested = networks + esl16 + zha18 + operators;
     assert_eq!(golden_files().len(), tested);
 }

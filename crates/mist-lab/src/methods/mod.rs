@@ -8,6 +8,7 @@ mod toy;
 
 use mist::baselines::{
     CamConfig, ChannelwiseConfig, Esl16Config, GridConfig, SupervisedConfig, Xie20Config,
+    Zha18Config,
 };
 use mist::centres::CentresConfig;
 use mist::lifted::LiftedConfig;
@@ -74,6 +75,8 @@ methods! {
     "cam" => Cam(CamConfig),
     /// Attend, infer, repeat: objects one after the other, by a recurrent network.
     "esl16" => Esl16(Esl16Config),
+    /// Unsupervised landmarks: one channel each, which follow warps of the image.
+    "zha18" => Zha18(Zha18Config),
     /// A method that only tests know.
     #[cfg(test)]
     "toy" => Toy(toy::ToyConfig),

@@ -57,6 +57,8 @@ recipes!(
     "mnist-easy-esl16",
     "mnist-hard-esl16",
     "upto2-esl16",
+    "mnist-easy-zha18",
+    "mnist-hard-zha18",
     "voc-mist-resnet18",
     "voc-mist-mobilenetv2",
     "voc-mist-paper-resnet18",

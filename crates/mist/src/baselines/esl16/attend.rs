@@ -4,9 +4,9 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::{sigmoid, tanh};
 
 use super::networks::{Networks, Part};
-use super::noise::Noise;
 use super::{Esl16Config, binary_concrete_kl, gaussian_kl, lstm_cell};
 use crate::Error;
+use crate::baselines::noise::Noise;
 use crate::sample::{PatchGeometry, paste, sample};
 
 /// What an image became.

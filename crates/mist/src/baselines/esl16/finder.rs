@@ -4,9 +4,9 @@ use burn::tensor::{Tensor, TensorData};
 
 use super::Esl16Config;
 use super::attend::{Attention, geometry};
-use super::networks::Networks;
-use super::noise::Noise;
+use super::networks::{Networks, Part};
 use crate::Error;
+use crate::baselines::noise::Noise;
 use crate::finder::Finder;
 use crate::geometry::{Detection, Keypoint};
 use crate::keypoints;
@@ -69,6 +69,9 @@ impl Finder for Esl16Finder {
         let mut found = vec![Vec::new(); k.len()];
         for glimpse in attended.glimpses {
             let present = glimpse.presence.try_into_vec_as::<f32>()?;
+            let values = glimpse.keypoints.clone().try_into_vec_as::<f32>()?;
+            let shift = Part::Shift as usize;
+            self.networks.0.refuse_non_finite(shift, &values, k.len())?;
             let places = keypoints::from_tensor(glimpse.keypoints)?;
             let images = found.iter_mut().zip(k).zip(places).zip(present);
             for (((found, &most), places), present) in images {
@@ -124,6 +127,6 @@ impl Finder for Esl16Finder {
     }
 
     fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
-        self.networks.to_safetensors()
+        self.networks.0.to_safetensors()
     }
 }

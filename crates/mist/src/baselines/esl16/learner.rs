@@ -4,16 +4,17 @@ use burn::tensor::{Device, Tensor};
 
 use super::attend::{Attention, geometry};
 use super::networks::Networks;
-use super::noise::Noise;
 use super::{Esl16Config, Esl16Finder};
 use crate::Error;
 use crate::backbone::Backbone;
+use crate::baselines::named_networks::TrainedNetworks;
+use crate::baselines::noise::Noise;
 use crate::finder::Finder;
 use crate::keypoints;
 use crate::measurements::Measurements;
 use crate::model::ModelConfig;
 use crate::training::{
-    Batch, Learner, LearnerState, Method, Optimiser, Panel, PanelContent, Progress, Setup, Step,
+    Batch, Learner, LearnerState, Method, Panel, PanelContent, Progress, Setup, Step,
 };
 
 /// Keeps logarithms finite.
@@ -24,8 +25,7 @@ const LEAST_PROBABILITY: f32 = 1e-6;
 pub struct Esl16Learner {
     config: Esl16Config,
     model: ModelConfig,
-    networks: Networks,
-    optimisers: Vec<Optimiser>,
+    trained: TrainedNetworks,
     seed: u64,
 }
 
@@ -44,20 +44,10 @@ impl Method for Esl16Config {
 
     fn learner(&self, setup: Setup<'_>) -> Result<Box<dyn Learner>, Error> {
         Self::check(self, setup.model)?;
-        setup.optimisers.check(Networks::NAMES)?;
-        let networks = match setup.weights {
-            Some(weights) => Networks::from_safetensors(self, setup.model, weights, setup.device)?,
-            None => Networks::init(self, setup.model, setup.seed, setup.device)?,
-        };
-        let named = Networks::NAMES.iter().zip(&networks.modules);
-        let optimisers = named
-            .map(|(name, module)| Optimiser::new(setup.optimisers.get(name), module))
-            .collect::<Result<_, _>>()?;
         Ok(Box::new(Esl16Learner {
             config: *self,
             model: setup.model.clone(),
-            networks,
-            optimisers,
+            trained: Networks::under_training(self, setup)?,
             seed: setup.seed,
         }))
     }
@@ -77,9 +67,10 @@ impl Method for Esl16Config {
 impl Learner for Esl16Learner {
     fn step(&mut self, batch: &Batch, progress: Progress) -> Result<Step, Error> {
         let images = batch.images.clone();
+        let networks = Networks(self.trained.networks.clone());
         let attention = Attention {
             config: &self.config,
-            networks: &self.networks,
+            networks: &networks,
             geometry: geometry(&self.config, self.model.geometry.patch_px),
             steps: self.model.extractor.instances,
             prior_log_odds: self.config.presence.log_odds(progress.step),
@@ -90,9 +81,7 @@ impl Learner for Esl16Learner {
         let divergence = attended.divergence.mean();
         let loss = divergence.clone() - likelihood.clone().mean();
         let gradients = loss.backward();
-        for (module, optimiser) in self.networks.modules.iter_mut().zip(&mut self.optimisers) {
-            *module = optimiser.step(module.clone(), &gradients, progress, 1.0)?;
-        }
+        self.trained.step(&gradients, progress)?;
         let [loss, divergence] = [loss, divergence].map(|value| {
             let value: f32 = value.inner().into_scalar();
             f64::from(value)
@@ -123,31 +112,15 @@ impl Learner for Esl16Learner {
     }
 
     fn state(&self) -> Result<LearnerState, Error> {
-        let named = Networks::NAMES.iter().zip(&self.networks.modules);
-        let networks = named
-            .zip(&self.optimisers)
-            .map(|((name, module), optimiser)| optimiser.network_state(name, module))
-            .collect::<Result<_, _>>()?;
-        Ok(LearnerState {
-            networks,
-            memory: serde_json::Value::Null,
-        })
+        self.trained.state()
     }
 
-    fn restore(&mut self, mut state: LearnerState) -> Result<(), Error> {
-        let named = Networks::NAMES.iter().zip(&mut self.networks.modules);
-        for ((name, module), optimiser) in named.zip(&mut self.optimisers) {
-            *module = optimiser.restore(module.clone(), state.take(name)?)?;
-        }
-        Ok(())
+    fn restore(&mut self, state: LearnerState) -> Result<(), Error> {
+        self.trained.restore(state)
     }
 
     fn finder(&self, device: &Device) -> Result<Box<dyn Finder>, Error> {
-        let pairs = self.networks.modules.iter().zip(&self.optimisers);
-        let modules = pairs
-            .map(|(module, optimiser)| optimiser.averaged(module, device))
-            .collect::<Result<_, _>>()?;
-        let networks = Networks { modules };
+        let networks = Networks(self.trained.averaged(device)?);
         Ok(Box::new(Esl16Finder::new(
             self.config,
             &self.model,

@@ -9,7 +9,6 @@ mod distributions;
 mod finder;
 mod learner;
 mod networks;
-mod noise;
 
 pub use config::{Esl16Config, PresencePrior};
 pub use distributions::{binary_concrete_kl, gaussian_kl};

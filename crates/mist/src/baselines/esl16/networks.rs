@@ -3,12 +3,13 @@
 use burn::tensor::activation::{sigmoid, tanh};
 use burn::tensor::{Device, Tensor};
 use mist_kernels::network::{Layer, Network, NetworkError};
-use safetensors::SafeTensors;
 
 use super::Esl16Config;
 use crate::Error;
+use crate::baselines::named_networks::{NamedNetworks, TrainedNetworks};
 use crate::model::ModelConfig;
-use crate::networks::{InputStatistics, NetworkModule, refuse_unknown};
+use crate::networks::InputStatistics;
+use crate::training::Setup;
 
 /// Units of the auto-encoder's hidden layers, from the image to the code.
 const HIDDEN_UNITS: [usize; 2] = [512, 256];
@@ -34,9 +35,7 @@ pub(super) enum Part {
 
 /// All weights of the method.
 #[derive(Clone, Debug)]
-pub(super) struct Networks {
-    pub modules: Vec<NetworkModule>,
-}
+pub(super) struct Networks(pub NamedNetworks);
 
 impl Networks {
     pub const NAMES: &'static [&'static str] = &[
@@ -49,54 +48,35 @@ impl Networks {
         "decoder",
     ];
 
-    /// Random weights; each network has a seed of its own.
-    pub fn init(
-        config: &Esl16Config,
-        model: &ModelConfig,
-        seed: u64,
-        device: &Device,
-    ) -> Result<Self, Error> {
-        let networks = descriptions(config, model)?.into_iter().zip(0..);
-        let modules = networks.map(|(network, place): (_, u64)| {
-            let seed = seed.wrapping_mul(Self::NAMES.len() as u64) + place;
-            NetworkModule::init(network, seed, device)
-        });
-        Ok(Self {
-            modules: modules.collect::<Result<_, _>>()?,
-        })
-    }
-
+    /// Those of trained weights.
     pub fn from_safetensors(
         config: &Esl16Config,
         model: &ModelConfig,
         bytes: &[u8],
         device: &Device,
     ) -> Result<Self, Error> {
-        let file = SafeTensors::deserialize(bytes)?;
-        let mut modules = Vec::with_capacity(Self::NAMES.len());
-        let mut known = std::collections::HashSet::new();
-        for (network, name) in descriptions(config, model)?.into_iter().zip(Self::NAMES) {
-            let (module, names) = NetworkModule::from_named(network, &file, name, device)?;
-            modules.push(module);
-            known.extend(names);
-        }
-        refuse_unknown(&file, &known)?;
-        Ok(Self { modules })
+        let networks = descriptions(config, model)?;
+        let named = NamedNetworks::from_safetensors(Self::NAMES, networks, bytes, device)?;
+        Ok(Self(named))
     }
 
-    pub fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
-        let mut tensors = Vec::new();
-        for (module, name) in self.modules.iter().zip(Self::NAMES) {
-            tensors.extend(module.named_tensors(name)?);
-        }
-        Ok(safetensors::serialize(tensors, None)?)
+    /// Fresh ones for a training.
+    pub fn under_training(
+        config: &Esl16Config,
+        setup: Setup<'_>,
+    ) -> Result<TrainedNetworks, Error> {
+        let networks = descriptions(config, setup.model)?;
+        TrainedNetworks::new(Self::NAMES, networks, setup)
     }
 
     /// Runs one network on rows of features, `[batch, in]` to `[batch, out]`.
     pub fn run(&self, part: Part, features: Tensor<2>) -> Result<Tensor<2>, Error> {
         let [batch, count] = features.dims();
         let pixel = features.reshape([batch, count, 1, 1]);
-        let output = self.modules[part as usize].forward(pixel, InputStatistics::Running)?;
+        let output = self
+            .0
+            .module(part as usize)
+            .forward(pixel, InputStatistics::Running)?;
         Ok(output.flatten(1, 3))
     }
 
@@ -123,7 +103,7 @@ pub fn lstm_cell(gates: Tensor<2>, cell: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
 }
 
 /// In the order of [`Networks::NAMES`].
-fn descriptions(config: &Esl16Config, model: &ModelConfig) -> Result<[Network; 7], NetworkError> {
+fn descriptions(config: &Esl16Config, model: &ModelConfig) -> Result<Vec<Network>, NetworkError> {
     let channels = model.image_channels();
     let pixels = channels * config.canvas_px * config.canvas_px;
     let window = channels * model.geometry.patch_px * model.geometry.patch_px;
@@ -142,7 +122,7 @@ fn descriptions(config: &Esl16Config, model: &ModelConfig) -> Result<[Network; 7
         Network::new(from, layers)
     };
     let [first, second] = HIDDEN_UNITS;
-    Ok([
+    Ok(vec![
         Network::new(pixels, vec![dense(gates)])?,
         Network::new(units, vec![dense(gates)])?,
         head(2)?,
@@ -167,7 +147,7 @@ mod tests {
         });
         model.geometry.patch_px = 28;
         let networks = descriptions(&Esl16Config::default(), &model).unwrap();
-        let counts = networks.map(|network| network.parameter_count());
+        let counts: Vec<usize> = networks.iter().map(Network::parameter_count).collect();
         let dense = |from: usize, to: usize| (from + 1) * to;
         assert_eq!(
             counts,

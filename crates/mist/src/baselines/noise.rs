@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// Where the numbers come from; none are drawn from [`Noise::Silent`], whose distributions are at their modes.
 #[derive(Debug)]
-pub(super) enum Noise {
+pub(crate) enum Noise {
     Drawn(Box<ChaCha8Rng>),
     Silent,
 }
@@ -25,11 +25,23 @@ impl Noise {
 
     /// Normal numbers of deviation 1, or zeros.
     pub fn normal<const D: usize>(&mut self, shape: [usize; D], device: &Device) -> Tensor<D> {
-        self.tensor(shape, device, |random| {
-            let uniform = random.random::<f32>().max(f32::MIN_POSITIVE);
-            let length = (-2.0 * uniform.ln()).sqrt();
-            length * (std::f32::consts::TAU * random.random::<f32>()).cos()
-        })
+        self.tensor(shape, device, gaussian)
+    }
+
+    /// One normal number, or zero.
+    pub fn one(&mut self) -> f32 {
+        match self {
+            Self::Drawn(random) => gaussian(random),
+            Self::Silent => 0.0,
+        }
+    }
+
+    /// One number, uniform in `0..1`, or one half.
+    pub fn share(&mut self) -> f32 {
+        match self {
+            Self::Drawn(random) => random.random(),
+            Self::Silent => 0.5,
+        }
     }
 
     /// Logistic numbers, or zeros.
@@ -55,4 +67,11 @@ impl Noise {
             Self::Silent => Tensor::zeros(shape, device),
         }
     }
+}
+
+/// A normal number (Box and Muller).
+fn gaussian(random: &mut ChaCha8Rng) -> f32 {
+    let uniform = random.random::<f32>().max(f32::MIN_POSITIVE);
+    let length = (-2.0 * uniform.ln()).sqrt();
+    length * (std::f32::consts::TAU * random.random::<f32>()).cos()
 }
