@@ -12,7 +12,7 @@ use crate::Error;
 use crate::backbone::{Backbone, BackboneConfig, FeatureExtractor, FeatureStatistics};
 use crate::extract::{Extractor, ScoredKeypoint, Selection};
 use crate::finder::{Finder, Patches};
-use crate::geometry::Detection;
+use crate::geometry::{Detection, Keypoint};
 use crate::heatmap::{
     CoarseHeatmap, HeatmapKind, HeatmapNetwork, LocalSoftmax, MultiScale, ScaleLevels, resize,
 };
