@@ -9,6 +9,7 @@ export RAYON_NUM_THREADS=${RAYON_NUM_THREADS:-1}
 
 one() {
     local experiment=$1 seed=$2 run="runs/$1/seed$2"
+    shift 2
     if [ -e "results/$experiment.seed$seed.json" ]; then
         return
     fi
@@ -17,7 +18,7 @@ one() {
     else
         "$mist" train "$experiment" --seed "$seed" --out "$run" -q
     fi
-    "$mist" eval "$run" --count 2000 --record
+    "$mist" eval "$run" --count 2000 --record "$@"
 }
 
 for seed in ${SEEDS:-1 2 3}; do
@@ -32,3 +33,8 @@ one mnist-easy-grid 1
 one mnist-hard-lapsum 1
 one mnist-hard-perturbed 1
 one mnist-hard-xie20-sinkhorn 1
+one mnist-easy-zha18 1
+one mnist-hard-zha18 1
+one upto2-esl16 1
+one mnist-easy-esl16 1 --dataset easy
+one mnist-hard-esl16 1 --dataset hard

@@ -36,11 +36,31 @@ pub const TABLES: &[Table] = &[
                 "mnist-hard-reconstruct-proposals",
                 "MNIST hard, from proposals",
             ),
+            Row::beside(
+                "mnist-easy-esl16",
+                "MNIST easy, Esl16",
+                &[Some(0.100), None],
+            ),
+            Row::beside(
+                "mnist-easy-zha18",
+                "MNIST easy, Zha18",
+                &[Some(0.169), None],
+            ),
             Row::beside("mnist-hard-grid", "MNIST hard, grid", &[Some(0.062), None]),
             Row::beside(
                 "mnist-hard-channelwise",
                 "MNIST hard, channel-wise",
                 &[Some(0.128), None],
+            ),
+            Row::beside(
+                "mnist-hard-esl16",
+                "MNIST hard, Esl16",
+                &[Some(0.154), None],
+            ),
+            Row::beside(
+                "mnist-hard-zha18",
+                "MNIST hard, Zha18",
+                &[Some(0.191), None],
             ),
             Row::beside("gabor-reconstruct", "Gabor noise", &[Some(0.095), None]),
             Row::ours("gabor-reconstruct-proposals", "Gabor noise, from proposals"),
