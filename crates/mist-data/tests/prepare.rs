@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use mist_data::{Catalog, PrepareRequest, Prepared, Split, VOC_COCO, prepare};
 
+/// A class, and the corners of a box.
+type Object = (&'static str, [i32; 4]);
+
 /// A gray JPEG of 120 x 80 px.
 fn jpeg(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -29,7 +32,7 @@ fn voc(root: &Path) {
     let annotations = root.join("Annotations");
     fs::create_dir_all(&annotations).unwrap();
     let good = [("dog", [10, 10, 40, 40])];
-    let files: [(&str, &[(&str, [i32; 4])]); 7] = [
+    let files: [(&str, &[Object]); 7] = [
         ("good", &good),
         ("large", &[("dog", [0, 0, 70, 60])]),
         ("narrow", &[("cat", [0, 0, 50, 20])]),
