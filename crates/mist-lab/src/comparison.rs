@@ -71,15 +71,17 @@ pub fn sheet(
     Ok(Some(sample_sheet(&rows, ZOOM)?))
 }
 
-/// The newest run of an experiment that has weights, or the model that was exported from one.
+/// The newest run of an experiment that has weights, that of seed 1 which scripts train, or the model that was exported from one.
 fn trained(experiment: &str) -> Result<Option<PathBuf>> {
-    if let Some(run) = RunDirectory::newest(experiment)?
-        && run.weights().join("last.safetensors").is_file()
-    {
-        return Ok(Some(run.root().to_owned()));
-    }
+    let newest = RunDirectory::newest(experiment)?;
+    let of_scripts = Path::new("runs").join(experiment).join("seed1");
+    let runs = newest.map(|run| run.root().to_owned()).into_iter();
+    let mut runs = runs.chain([of_scripts]);
+    let weights = Path::new("weights").join("last.safetensors");
     let model = Path::new("models").join(experiment);
-    Ok(model.is_dir().then_some(model))
+    Ok(runs
+        .find(|run| run.join(&weights).is_file())
+        .or_else(|| model.is_dir().then_some(model)))
 }
 
 #[cfg(test)]
