@@ -73,7 +73,6 @@ fn config() -> CentresConfig {
     let mut config = CentresConfig::default();
     config.augmentation.pastes = 0;
     config.counted.census_images = 8;
-    config.counted.own_from_frac = 0.6;
     config
 }
 

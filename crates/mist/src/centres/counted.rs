@@ -7,13 +7,10 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::appearance::{Appearances, CountedDiscs, features};
-use super::assign::assign;
 use super::detector::DetectorStep;
-use super::maps::maps;
 use super::peaks::hides;
 use super::{CentreModel, CentresConfig, views};
 use crate::Error;
-use crate::extract::Selection;
 use crate::finder::Finder;
 use crate::geometry::Keypoint;
 use crate::keypoints;
@@ -40,12 +37,10 @@ struct Memory {
     appearances: Option<Appearances>,
 }
 
-/// Where objects may be in each image, and how sure H is of it.
+/// The discs of each image, and what they look like.
 #[derive(Debug, Default)]
-struct Candidates {
+struct FoundDiscs {
     keypoints: Vec<Vec<Keypoint>>,
-    scores: Vec<Vec<f32>>,
-    /// What discs look like.
     features: Vec<Vec<Vec<f32>>>,
 }
 
@@ -64,9 +59,9 @@ impl CountedLearner {
     }
 
     /// The discs of each image.
-    fn discs(&self, planes: &[Vec<Plane>]) -> Candidates {
+    fn discs(&self, planes: &[Vec<Plane>]) -> FoundDiscs {
         let base_box_px = self.base_box_px();
-        let mut candidates = Candidates::default();
+        let mut found = FoundDiscs::default();
         for planes in planes {
             let gray = views::gray(planes);
             let mut kept: Vec<Keypoint> = Vec::new();
@@ -76,28 +71,13 @@ impl CountedLearner {
                 }
             }
             let of_disc = |disc: &Keypoint| features(planes, disc, base_box_px);
-            candidates.features.push(kept.iter().map(of_disc).collect());
-            candidates.scores.push(vec![1.0; kept.len()]);
-            candidates.keypoints.push(kept);
+            found.features.push(kept.iter().map(of_disc).collect());
+            found.keypoints.push(kept);
         }
-        candidates
+        found
     }
 
-    /// What H finds in each image.
-    fn own(&self, images: Tensor<4>) -> Result<Candidates, Error> {
-        let least = Selection::AtLeast(self.config.counted.candidate_score);
-        let mut candidates = Candidates::default();
-        for maps in maps(&self.trained.model, images)? {
-            let found = maps.peaks(least, self.base_box_px());
-            let keypoints = found.iter().map(|found| found.keypoint);
-            candidates.keypoints.push(keypoints.collect());
-            let scores = found.iter().map(|found| found.score);
-            candidates.scores.push(scores.collect());
-        }
-        Ok(candidates)
-    }
-
-    /// T's log-probabilities for all candidates, image after image, `[candidates, classes]`; `None` without any.
+    /// T's log-probabilities for all discs, image after image, `[discs, classes]`; `None` without any.
     fn votes(
         &self,
         images: &Tensor<4>,
@@ -122,43 +102,11 @@ impl CountedLearner {
         let logits = model
             .task
             .forward(Tensor::cat(all, 0), InputStatistics::Running)?;
-        let [candidates, classes, ..] = logits.dims();
-        Ok(Some(log_softmax(logits.reshape([candidates, classes]), 1)))
+        let [discs, classes, ..] = logits.dims();
+        Ok(Some(log_softmax(logits.reshape([discs, classes]), 1)))
     }
 
-    /// The label of each candidate, by its look or by T's votes.
-    fn labels(
-        &self,
-        candidates: &Candidates,
-        votes: Option<&Tensor<2>>,
-        counts: &[Vec<usize>],
-        appearances: &Appearances,
-    ) -> Result<Vec<Vec<usize>>, Error> {
-        let images = candidates.keypoints.len();
-        if !candidates.features.is_empty() {
-            let labels = candidates.features.iter().zip(counts);
-            return Ok(labels
-                .map(|(features, counts)| appearances.labels(features, counts))
-                .collect());
-        }
-        let Some(votes) = votes else {
-            return Ok(vec![Vec::new(); images]);
-        };
-        let classes = votes.dims()[1];
-        let votes = votes.clone().inner().exp().try_into_vec_as::<f32>()?;
-        let mut votes = votes.chunks_exact(classes);
-        let mut labels = Vec::with_capacity(images);
-        for (scores, counts) in candidates.scores.iter().zip(counts) {
-            let gains = scores.iter().zip(votes.by_ref()).map(|(score, votes)| {
-                let gains = votes.iter().map(|vote| vote * score);
-                gains.collect::<Vec<f32>>()
-            });
-            labels.push(assign(&gains.collect::<Vec<_>>(), counts));
-        }
-        Ok(labels)
-    }
-
-    /// T learns the labels of the candidates.
+    /// T learns the labels of the discs.
     fn task_stage(
         &mut self,
         votes: Option<Tensor<2>>,
@@ -216,21 +164,19 @@ impl Learner for CountedLearner {
         let counts = object_counts(batch)?;
         let images = views::seen(&self.trained.model, batch.images.clone())?;
         let planes = views::planes(images.clone())?;
-        let own_from = progress.steps as f64 * f64::from(self.config.counted.own_from_frac);
-        let candidates = match self.memory.appearances {
-            Some(_) if progress.step as f64 >= own_from => self.own(images.clone().inner())?,
-            _ => self.discs(&planes),
-        };
-        let (labels, task_loss) = match self.memory.appearances.take() {
+        let found = self.discs(&planes);
+        let (labels, task_loss) = match self.memory.appearances.clone() {
             Some(appearances) => {
-                let votes = self.votes(&images, &candidates.keypoints)?;
-                let labels = self.labels(&candidates, votes.as_ref(), &counts, &appearances)?;
-                self.memory.appearances = Some(appearances);
+                let images_and_counts = found.features.iter().zip(&counts);
+                let labels: Vec<Vec<usize>> = images_and_counts
+                    .map(|(features, counts)| appearances.labels(features, counts))
+                    .collect();
+                let votes = self.votes(&images, &found.keypoints)?;
                 let task_loss = self.task_stage(votes, &labels, progress)?;
                 (labels, task_loss)
             }
             None => {
-                let features = candidates.features.iter().cloned();
+                let features = found.features.iter().cloned();
                 let discs = features
                     .zip(&counts)
                     .map(|(features, counts)| CountedDiscs {
@@ -243,11 +189,11 @@ impl Learner for CountedLearner {
                     self.memory.appearances = Some(Appearances::fit(&census, &mut random));
                 }
                 // Until it is known which of them are meant, H learns all discs.
-                let all = candidates.keypoints.iter();
+                let all = found.keypoints.iter();
                 (all.map(|image| vec![0; image.len()]).collect(), 0.0)
             }
         };
-        let chosen: Vec<Vec<Keypoint>> = candidates
+        let chosen: Vec<Vec<Keypoint>> = found
             .keypoints
             .iter()
             .zip(labels.iter().zip(&counts))

@@ -6,7 +6,7 @@
 //! is used.
 //!
 //! Where it is counted how many objects of each class an image holds, T is a classifier. Which discs are meant is found out
-//! by what classes look like; later, H's own finds are the candidates, of which T and the counts choose.
+//! by what classes look like.
 
 mod appearance;
 mod assign;
@@ -58,19 +58,11 @@ pub struct CentresConfig {
 pub struct CountedConfig {
     /// Images whose discs tell what classes look like.
     pub census_images: usize,
-    /// From this share of the training on, H's own finds are the candidates.
-    pub own_from_frac: f32,
-    /// Finds below this score are no candidates.
-    pub candidate_score: f32,
 }
 
 impl Default for CountedConfig {
     fn default() -> Self {
-        Self {
-            census_images: 200,
-            own_from_frac: 0.3,
-            candidate_score: 0.1,
-        }
+        Self { census_images: 120 }
     }
 }
 
@@ -100,16 +92,6 @@ impl CentresConfig {
             ("spread_frac", self.spread_frac, 0.0..=1.0),
             ("focus", self.focus, 0.0..=10.0),
             ("size_weight", self.size_weight, WEIGHT),
-            (
-                "counted.own_from_frac",
-                self.counted.own_from_frac,
-                0.0..=1.0,
-            ),
-            (
-                "counted.candidate_score",
-                self.counted.candidate_score,
-                0.0..=1.0,
-            ),
         ])?;
         Bounds::new("patches", 1, 1024).check(self.patches)?;
         Bounds::new("counted.census_images", 1, 100_000).check(self.counted.census_images)?;
