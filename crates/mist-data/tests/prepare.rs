@@ -7,9 +7,6 @@ use std::path::{Path, PathBuf};
 
 use mist_data::{Catalog, PrepareRequest, Prepared, Split, VOC_COCO, prepare};
 
-/// A class, and the corners of a box.
-type Object = (&'static str, [i32; 4]);
-
 /// A gray JPEG of 120 x 80 px.
 fn jpeg(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -17,8 +14,11 @@ fn jpeg(path: &Path) {
     picture.save(path).unwrap();
 }
 
-fn xml(objects: &[(&str, [i32; 4])]) -> String {
-    let object = |(name, [x0, y0, x1, y1]): &(&str, [i32; 4])| {
+/// A class, and left, top, right and bottom of a box.
+type Named = (&'static str, [i32; 4]);
+
+fn xml(objects: &[Named]) -> String {
+    let object = |(name, [x0, y0, x1, y1]): &Named| {
         format!(
             "<object><name>{name}</name><bndbox><xmin>{x0}</xmin><ymin>{y0}</ymin><xmax>{x1}</xmax>\
              <ymax>{y1}</ymax></bndbox></object>"
@@ -32,7 +32,7 @@ fn voc(root: &Path) {
     let annotations = root.join("Annotations");
     fs::create_dir_all(&annotations).unwrap();
     let good = [("dog", [10, 10, 40, 40])];
-    let files: [(&str, &[Object]); 7] = [
+    let files: [(&str, &[Named]); 7] = [
         ("good", &good),
         ("large", &[("dog", [0, 0, 70, 60])]),
         ("narrow", &[("cat", [0, 0, 50, 20])]),
