@@ -105,6 +105,15 @@ fn objects_of_several_sizes_are_learned_counted_and_sized() {
         .unwrap()
         .remove(0);
     assert_eq!(found.len(), 3, "{found:?}");
+    let images = tensor(
+        image(&TRUTH, 56, 56).repeat(3),
+        [3, 1, 56, 56],
+        &Device::flex(),
+    );
+    let unequal = [found.clone(), Vec::new(), found[..1].to_vec()];
+    let patches = finder.patches(images, &unequal).unwrap().unwrap();
+    assert_eq!(patches.seen.dims()[0], 4);
+    assert_eq!(patches.redrawn.unwrap().dims(), patches.seen.dims());
     for (x, y, radius) in TRUTH {
         let fits = |found: &&mist::geometry::Detection| {
             let (found_x, found_y) = found.bounds.centre_px();

@@ -190,9 +190,22 @@ impl PatchTask<'_> {
     /// The patches behind detections.
     pub fn patches(&self, images: Tensor<4>, found: &[Vec<Detection>]) -> Result<Patches, Error> {
         let foreground = self.config.foreground(images);
-        let (seen, points) = self.sample_patches(foreground, &self.keypoints(found))?;
+        let keypoints = self.keypoints(found);
+        let most = keypoints.iter().map(Vec::len).max().unwrap_or(0);
+        let seen = match keypoints.iter().all(|image| image.len() == most) {
+            true => self.sample_patches(foreground, &keypoints)?.0,
+            false => {
+                let images = keypoints.chunks(1).enumerate();
+                let some = images.filter(|(_, image)| !image.concat().is_empty());
+                let seen = some.map(|(index, image)| {
+                    let foreground = foreground.clone().narrow(0, index, 1);
+                    Ok(self.sample_patches(foreground, image)?.0)
+                });
+                Tensor::cat(seen.collect::<Result<_, Error>>()?, 0)
+            }
+        };
         let redrawn = match self.redraws() {
-            true => Some(self.run(seen.clone(), points.dims()[1])?),
+            true => Some(self.run(seen.clone(), most)?),
             false => None,
         };
         Ok(Patches {
