@@ -3,25 +3,14 @@
 use std::error::Error as _;
 use std::process::ExitCode;
 
-use mist_lab::{Error, Fault};
+use mist_lab::Error;
 
 use crate::console;
 
 /// Says what is wrong on standard error and gives the exit code.
 pub fn report(error: &Error) -> ExitCode {
     console::print_line(format_args!("error: {}", message(error)));
-    ExitCode::from(code(error.fault()))
-}
-
-fn code(fault: Fault) -> u8 {
-    match fault {
-        Fault::Failed => 1,
-        Fault::Usage => 2,
-        Fault::Input => 3,
-        Fault::Diverged => 4,
-        Fault::DamagedCheckpoint => 5,
-        Fault::Interrupted(signal) => 128u8.saturating_add(u8::try_from(signal).unwrap_or(0)),
-    }
+    ExitCode::from(error.fault().exit_code())
 }
 
 /// The error and its causes, leaving out a cause that an outer message quotes already.

@@ -105,7 +105,45 @@ pub enum Fault {
     Failed,
 }
 
+impl Fault {
+    /// What a process ends with.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Input => 3,
+            Self::Diverged => 4,
+            Self::DamagedCheckpoint => 5,
+            Self::Interrupted(signal) => 128u8.saturating_add(u8::try_from(signal).unwrap_or(0)),
+        }
+    }
+
+    /// Whose fault it was that another process ended so.
+    pub fn of_exit_code(code: u8) -> Self {
+        match code {
+            2 => Self::Usage,
+            3 => Self::Input,
+            4 => Self::Diverged,
+            5 => Self::DamagedCheckpoint,
+            129.. => Self::Interrupted(i32::from(code - 128)),
+            _ => Self::Failed,
+        }
+    }
+}
+
 impl Error {
+    /// Whether other ranks know of it, or cannot be told any more.
+    pub fn is_of_another_rank(&self) -> bool {
+        match self {
+            Self::Model(error) => matches!(
+                error,
+                mist::Error::RankStopped { .. } | mist::Error::LostRank(_)
+            ),
+            Self::Context { source, .. } => source.is_of_another_rank(),
+            _ => false,
+        }
+    }
+
     /// Whose fault it is.
     pub fn fault(&self) -> Fault {
         match self {
@@ -142,7 +180,10 @@ fn fault_of_model(error: &mist::Error) -> Fault {
         | E::NonFiniteTensor { .. }
         | E::NonFiniteOutput { .. }
         | E::NonFiniteHeatmap { .. } => Fault::Input,
-        E::Read(_) | E::Executor(_) | E::NoGradient | E::Memory(_) => Fault::Failed,
+        E::RankStopped { code, .. } => Fault::of_exit_code(*code),
+        E::Read(_) | E::Executor(_) | E::NoGradient | E::Memory(_) | E::LostRank(_) => {
+            Fault::Failed
+        }
         _ => Fault::Usage,
     }
 }

@@ -25,6 +25,7 @@ mod logger;
 pub mod machine;
 pub mod methods;
 pub mod models;
+pub mod mpi;
 mod observer;
 pub mod plot;
 pub mod recipe;

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use burn::tensor::Device;
 use mist::proposals::Proposals;
+use mist::ranks::Alone;
 use mist_data::Split;
 
 use crate::error::{AtPath, Error, Result};
@@ -190,6 +192,7 @@ fn run_experiment(
         budget: options.budget,
         data: options.data.clone(),
         stop: options.stop,
+        communicator: Arc::new(Alone),
     };
     let (recipe, proposals) = match experiment.strip_suffix(PROPOSALS_ALONE) {
         Some(recipe) => (recipe, Some(Proposals::Cover)),

@@ -140,6 +140,19 @@ pub enum Error {
     /// A network that no gradient reached.
     #[error("no gradient reached the network: it is frozen, or its graph was used before")]
     NoGradient,
+    /// Another rank of a training that stopped, and says why.
+    #[error("rank {rank} stopped: {message}")]
+    RankStopped {
+        /// Its number.
+        rank: usize,
+        /// What its process ended with.
+        code: u8,
+        /// What it said.
+        message: String,
+    },
+    /// A rank that cannot be reached any more.
+    #[error("{0}")]
+    LostRank(String),
     /// A finder that computes elsewhere.
     #[error("{0}")]
     Finder(String),
@@ -160,6 +173,7 @@ impl From<ExecutorError> for Error {
             ExecutorError::Isa(error) => Self::Isa(error),
             error @ (ExecutorError::Length { .. }
             | ExecutorError::ForwardOnly
+            | ExecutorError::PartOfBatch
             | ExecutorError::ForeignTape) => Self::Executor(error),
         }
     }

@@ -53,6 +53,7 @@ pub mod metrics;
 pub mod model;
 pub mod networks;
 pub mod proposals;
+pub mod ranks;
 pub mod sample;
 mod settings;
 pub mod splat;

@@ -8,6 +8,7 @@ use mist::extract::Selection;
 use mist::large::{ImageView, LargeSearch};
 use mist::model::{ModelConfig, TaskNetwork};
 use mist::networks::{DetectorConfig, EncoderConfig, PatchValues};
+use mist::ranks::Ranks;
 use mist::training::{
     AdamConfig, Batch, Learner, Method, OptimiserConfig, Optimisers, Progress, Setup,
 };
@@ -68,6 +69,7 @@ fn learner(device: &Device) -> Box<dyn Learner> {
         weights: None,
         features: None,
         device,
+        ranks: &Ranks::default(),
     };
     CentresConfig::default().learner(setup).unwrap()
 }

@@ -65,7 +65,7 @@ fn executed(
         .forward(parameters, images, Statistics::Batch)
         .unwrap();
     let (output, tape) = executor
-        .forward_with_tape(parameters, images, Statistics::Batch)
+        .forward_with_tape(parameters, images, Statistics::Batch, 1)
         .unwrap();
     assert_eq!(plain, output, "the tape changes nothing");
     let wanted = Wanted {

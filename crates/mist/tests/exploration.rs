@@ -12,6 +12,7 @@ use mist::lifted::{
 use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
 use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig, PatchValues};
+use mist::ranks::Ranks;
 use mist::sample::{PatchGeometry, sample};
 use mist::training::{
     AdamConfig, Batch, Learner, LearnerState, OptimiserConfig, Optimisers, Progress, Setup,
@@ -146,6 +147,7 @@ fn start(lifted: LiftedConfig, task: TaskNetwork) -> Result<LiftedLearner, mist:
         seed: 1,
         weights: None,
         device: &Device::flex().autodiff(),
+        ranks: &Ranks::default(),
     })
 }
 

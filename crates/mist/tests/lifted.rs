@@ -16,6 +16,7 @@ use mist::loss::MeanDistance;
 use mist::model::{Model, ModelConfig, TaskNetwork};
 use mist::networks::{BlockStyle, DetectorConfig, EncoderConfig, PatchValues};
 use mist::proposals::Proposals;
+use mist::ranks::Ranks;
 use mist::sample::PatchGeometry;
 use mist::training::{
     AdamConfig, Batch, Learner, LearnerState, Method, OptimiserConfig, Optimisers, Progress,
@@ -187,6 +188,7 @@ fn with_setup<T>(task: TaskNetwork, start: impl FnOnce(Setup<'_>) -> T) -> T {
         seed: 1,
         weights: None,
         device: &Device::flex().autodiff(),
+        ranks: &Ranks::default(),
     })
 }
 

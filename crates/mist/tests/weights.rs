@@ -39,7 +39,8 @@ fn weights_survive_safetensors_to_the_bit() {
     let batch = Tensor::<4>::random([2, 3, 12, 9], burn::tensor::Distribution::Default, &device);
     let module = NetworkModule::init(detector(), 5, &device)
         .unwrap()
-        .observe_input(batch.clone());
+        .observe_input(batch.clone())
+        .unwrap();
     let bytes = module.to_safetensors().unwrap();
     let again = NetworkModule::from_safetensors(detector(), &bytes, &device).unwrap();
     assert_eq!(values(&module), values(&again));
@@ -82,7 +83,7 @@ fn running_statistics_approach_those_of_the_input() {
     let batch = Tensor::<4>::full([4, 3, 12, 9], 0.25, &device);
     let mut module = NetworkModule::init(detector(), 5, &device).unwrap();
     for _ in 0..200 {
-        module = module.observe_input(batch.clone());
+        module = module.observe_input(batch.clone()).unwrap();
     }
     let (mean, variance) = module.running_statistics();
     for value in mean.into_data().try_to_vec::<f32>().unwrap() {

@@ -1,6 +1,9 @@
 //! `mist demo`: from nothing to detections in minutes.
 
+use std::sync::Arc;
+
 use mist::device::Compute;
+use mist::ranks::Alone;
 use mist_data::{PackagedImages, Split};
 use mist_lab::Result;
 use mist_lab::detections::{self, DetectRequest, detect};
@@ -46,6 +49,7 @@ fn coins(command: &Demo, console: &mut Console) -> Result<()> {
         budget: None,
         data: None,
         stop: &|| signals.seen(),
+        communicator: Arc::new(Alone),
     };
     let run = create_run(&recipe, command.out.as_deref(), &options)?;
     console.line(format_args!(
@@ -78,6 +82,7 @@ fn glyphs(command: &Demo, console: &mut Console) -> Result<()> {
         budget: None,
         data: None,
         stop: &|| signals.seen(),
+        communicator: Arc::new(Alone),
     };
     let run = create_run(&recipe, command.out.as_deref(), &options)?;
     console.line(format_args!(

@@ -1,16 +1,17 @@
 //! `mist train`
 
+use mist_lab::observer::Silent;
 use mist_lab::recipe::{FolderRequest, Recipe};
 use mist_lab::run::directory::RunDirectory;
-use mist_lab::training::{End, TrainOptions, create_run, newest_run, train};
-use mist_lab::{Error, Result};
+use mist_lab::training::{End, TrainOptions, create_run, join, newest_run, tell_ranks, train};
+use mist_lab::{Error, Result, mpi};
 
 use crate::cli::Train;
 use crate::console::Console;
 use crate::signals::Signals;
 use crate::stdout;
 
-/// Trains and prints the run's directory.
+/// Trains and prints the run's directory; under an MPI launcher, as one of its ranks.
 pub fn run(command: &Train, console: &mut Console) -> Result<()> {
     command.precision.select()?;
     let signals = Signals::listen()?;
@@ -19,17 +20,35 @@ pub fn run(command: &Train, console: &mut Console) -> Result<()> {
         budget: command.budget,
         data: command.place.data.clone(),
         stop: &|| signals.seen(),
+        communicator: mpi::connect()?,
     };
+    let outcome = match options.communicator.rank() {
+        0 => lead(command, &options, console),
+        _ => follow(command, &options, console),
+    };
+    tell_ranks(outcome, &options.communicator)
+}
+
+fn lead(command: &Train, options: &TrainOptions, console: &mut Console) -> Result<()> {
     let run = if command.resume {
         existing_run(command)?
     } else {
-        create_run(&recipe(command, console)?, command.out.as_deref(), &options)?
+        create_run(&recipe(command, console)?, command.out.as_deref(), options)?
     };
     console.line(format_args!("training in {}", run.root().display()));
-    if train(&run, &options, console)? == End::OutOfTime {
+    if train(&run, options, console)? == End::OutOfTime {
         console.line("the time is used up; `--resume` continues");
     }
     stdout::write(&format!("{}\n", run.root().display()))
+}
+
+/// A rank that keeps nothing: of a run to resume it knows what rank 0 says.
+fn follow(command: &Train, options: &TrainOptions, console: &mut Console) -> Result<()> {
+    let own = match command.resume {
+        true => None,
+        false => Some(recipe(command, console)?),
+    };
+    join(own.as_ref(), options, &mut Silent).map(|_| ())
 }
 
 /// What was said of a folder, if one was named.

@@ -1,8 +1,8 @@
 //! Runs networks on the CPU, forward and backward.
 //!
 //! A batch is split into blocks of samples. A block passes all layers at once, so that its maps stay in cache, and blocks
-//! run in parallel. Parameter gradients are summed in a fixed order, so that results do not depend on the number of
-//! threads.
+//! run in parallel. Parameter gradients are summed apart for each of a few parts of the batch, each by one thread, so that
+//! results do not depend on the number of threads; whoever holds only some of the parts computes the same sums for them.
 
 mod backward;
 mod block;
@@ -16,8 +16,9 @@ mod tiled;
 mod weights;
 
 pub use norms::{NormStatistics, NormSums, OwnedPart};
-pub use stem::InputStatistics;
+pub use stem::{InputStatistics, moments_of_sums};
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use block::{Block, Context, Keep};
@@ -32,10 +33,6 @@ use crate::network::{Network, NetworkError, Shape};
 use crate::simd::{Isa, IsaError, Precision};
 use crate::tiles::TileUnit;
 
-/// Parts in which gradients of parameters are summed, whatever the number of threads.
-const GRADIENT_PARTS: usize = 4;
-/// Values that one thread adds up at a time.
-const SUM_CHUNK: usize = 16 * 1024;
 /// Values that a block's largest map should have.
 const BLOCK_VALUES: usize = 128 * 1024;
 const MAX_BLOCK_SAMPLES: usize = 16;
@@ -62,6 +59,9 @@ pub enum ExecutorError {
     /// A tape of a network that has layers without a backward pass.
     #[error("the network has layers that only run forward: its gradients cannot be computed here")]
     ForwardOnly,
+    /// Gradients of images whose batch norm saw other images too.
+    #[error("the gradient of images cannot be computed from a part of their batch")]
+    PartOfBatch,
     /// A tape for [`Executor::backward`] that another executor recorded.
     #[error("the tape was recorded by another executor; use the one that ran the forward pass")]
     ForeignTape,
@@ -81,7 +81,7 @@ pub struct Wanted {
 pub struct Gradients {
     /// Of the input, `[batch, channels, height, width]`.
     pub input: Option<Vec<f32>>,
-    /// Of the parameters, `[parameter_count]`.
+    /// Of the parameters, `[parts, parameter_count]`: those of each part of the batch.
     pub parameters: Option<Vec<f32>>,
 }
 
@@ -101,6 +101,8 @@ pub struct Executor {
 pub struct Tape {
     images: Vec<f32>,
     moments: Option<ChannelMoments>,
+    /// Samples of each part of the batch.
+    parts: Vec<Range<usize>>,
     blocks: Vec<Block>,
     packed: Buffer,
     pool: Arc<Pool>,
@@ -197,7 +199,7 @@ impl Executor {
         images: &[f32],
         statistics: InputStatistics<'_>,
     ) -> Result<Vec<f32>, ExecutorError> {
-        let (outputs, _) = self.run(parameters, images, statistics, Keep::Output, None)?;
+        let (outputs, _) = self.run(parameters, images, statistics, Keep::Output, (1, None))?;
         Ok(outputs)
     }
 
@@ -236,11 +238,13 @@ impl Executor {
         self.check(parameters, images, statistics)?;
         let packed = &weights.packed;
         let pass = (parameters.as_slice(), packed, None);
-        let (outputs, ..) = self.run_packed(pass, images, statistics, Keep::Output);
+        let whole = self.parts(images, 1);
+        let (outputs, ..) = self.run_packed(pass, images, statistics, Keep::Output, &whole);
         Ok(outputs)
     }
 
-    /// As [`Executor::forward`], and records what [`Executor::backward`] needs.
+    /// As [`Executor::forward`], and records what [`Executor::backward`] needs to sum the gradients of `parts` equal parts of
+    /// the batch.
     ///
     /// # Errors
     /// As [`Executor::forward`].
@@ -249,12 +253,13 @@ impl Executor {
         parameters: &[f32],
         images: &[f32],
         statistics: InputStatistics<'_>,
+        parts: usize,
     ) -> Result<(Vec<f32>, Tape), ExecutorError> {
         if self.network.is_forward_only() {
             return Err(ExecutorError::ForwardOnly);
         }
-        let (outputs, mut tape) =
-            self.run(parameters, images, statistics, Keep::Convolutions, None)?;
+        let keep = Keep::Convolutions;
+        let (outputs, mut tape) = self.run(parameters, images, statistics, keep, (parts, None))?;
         tape.images = images.to_vec();
         Ok((outputs, tape))
     }
@@ -265,17 +270,19 @@ impl Executor {
         images: &[f32],
         statistics: InputStatistics<'_>,
         keep: Keep,
-        norms: Option<&NormStatistics>,
+        (parts, norms): (usize, Option<&NormStatistics>),
     ) -> Result<(Vec<f32>, Tape), ExecutorError> {
         self.check(parameters, images, statistics)?;
         let packed = self
             .layout
             .pack_forward(&self.program, parameters, &self.pool);
         let pass = (parameters, &packed, norms);
-        let (outputs, moments, blocks) = self.run_packed(pass, images, statistics, keep);
+        let parts = self.parts(images, parts);
+        let (outputs, moments, blocks) = self.run_packed(pass, images, statistics, keep, &parts);
         let tape = Tape {
             images: Vec::new(),
             moments,
+            parts,
             blocks,
             packed,
             pool: Arc::clone(&self.pool),
@@ -290,15 +297,22 @@ impl Executor {
         images: &[f32],
         statistics: InputStatistics<'_>,
         keep: Keep,
+        parts: &[Range<usize>],
     ) -> (Vec<f32>, Option<ChannelMoments>, Vec<Block>) {
         let batch = images.len() / self.input.len();
         let moments = self.stem.moments(images, statistics);
         let context = self.context(packed, norms);
         let mut outputs = vec![0.0; batch * self.output.len()];
-        let samples = self.block_samples();
-        let blocks = images
-            .par_chunks(samples * self.input.len())
-            .zip(outputs.par_chunks_mut(samples * self.output.len()))
+        let mut rest = outputs.as_mut_slice();
+        let mut jobs = Vec::new();
+        for block in parts.iter().flat_map(|part| self.blocks(part)) {
+            let (outputs, after) = rest.split_at_mut(block.len() * self.output.len());
+            rest = after;
+            let images = &images[block.start * self.input.len()..block.end * self.input.len()];
+            jobs.push((images, outputs));
+        }
+        let blocks = jobs
+            .into_par_iter()
             .map(|(images, outputs)| {
                 let mut block = self.start(images, parameters, moments.as_ref());
                 context.forward(&mut block, keep);
@@ -333,6 +347,14 @@ impl Executor {
         if !Arc::ptr_eq(&self.pool, &tape.pool) {
             return Err(ExecutorError::ForeignTape);
         }
+        if wanted.input
+            && tape
+                .moments
+                .as_ref()
+                .is_some_and(ChannelMoments::are_shared)
+        {
+            return Err(ExecutorError::PartOfBatch);
+        }
         let batch = tape.images.len() / self.input.len();
         expect_len(
             "parameters",
@@ -357,44 +379,56 @@ impl Executor {
             &mut stem_gradients,
             wants_stem,
         );
-        let part_len = jobs.len().div_ceil(GRADIENT_PARTS).max(1);
-        let parts: Vec<Option<Buffer>> = jobs
-            .par_chunks_mut(part_len)
-            .map(|jobs| {
-                let mut packed = wanted
-                    .parameters
-                    .then(|| self.pool.zeros(self.layout.gradient_len()));
-                for job in jobs {
-                    context.restore(job.block);
-                    let gradient = self.write_output_gradient(job.output_gradients);
-                    let sums = packed.as_deref_mut();
-                    let first = context.backward(job.block, gradient, &weights, sums, wants_stem);
-                    if let Some(first) = first {
-                        job.stem_gradients
-                            .copy_from_slice(&first[..job.stem_gradients.len()]);
-                        self.pool.give(first);
-                    }
-                    for buffer in job.block.values.iter_mut().filter_map(Option::take) {
-                        self.pool.give(buffer);
-                    }
-                }
-                packed
-            })
-            .collect();
-        self.pool.give(weights);
-        let mut gradients = wanted.parameters.then(|| vec![0.0; parameters.len()]);
-        if let Some(gradients) = &mut gradients {
-            self.sum_parts(parts, gradients);
+        let count = parameters.len();
+        let rows = if wanted.parameters {
+            tape.parts.len()
+        } else {
+            0
+        };
+        let mut gradients = vec![0.0; rows * count];
+        let mut rest = gradients.as_mut_slice();
+        let mut parts = Vec::with_capacity(tape.parts.len());
+        for part in &tape.parts {
+            let later = jobs.split_off(self.blocks(part).count());
+            let own = std::mem::replace(&mut jobs, later);
+            let (row, after) = rest.split_at_mut(if wanted.parameters { count } else { 0 });
+            rest = after;
+            parts.push((own, row));
         }
+        parts.into_par_iter().for_each(|(jobs, row)| {
+            let mut packed = wanted
+                .parameters
+                .then(|| self.pool.zeros(self.layout.gradient_len()));
+            for job in jobs {
+                context.restore(job.block);
+                let gradient = self.write_output_gradient(job.output_gradients);
+                let sums = packed.as_deref_mut();
+                let first = context.backward(job.block, gradient, &weights, sums, wants_stem);
+                if let Some(first) = first {
+                    job.stem_gradients
+                        .copy_from_slice(&first[..job.stem_gradients.len()]);
+                    self.pool.give(first);
+                }
+                for buffer in job.block.values.iter_mut().filter_map(Option::take) {
+                    self.pool.give(buffer);
+                }
+            }
+            if let Some(packed) = packed {
+                self.layout.unpack_gradients(&self.program, &packed, row);
+                self.pool.give(packed);
+            }
+        });
+        self.pool.give(weights);
+        let mut gradients = wanted.parameters.then_some(gradients);
         let input = wants_stem.then(|| {
-            self.stem.backward(
-                &tape.images,
-                parameters,
-                tape.moments.as_ref(),
-                &stem_gradients,
-                gradients.as_deref_mut(),
-                wanted.input,
-            )
+            let passed = stem::Passed {
+                images: &tape.images,
+                moments: tape.moments.as_ref(),
+                parts: &tape.parts,
+            };
+            let rows = gradients.as_deref_mut();
+            self.stem
+                .backward(passed, parameters, &stem_gradients, rows, wanted.input)
         });
         Ok(Gradients {
             input: input.flatten(),
@@ -402,30 +436,32 @@ impl Executor {
         })
     }
 
-    /// Adds the parts up in their order, so that the sum does not depend on the threads.
-    fn sum_parts(&self, parts: Vec<Option<Buffer>>, gradients: &mut [f32]) {
-        let mut parts = parts.into_iter().flatten();
-        let Some(mut total) = parts.next() else {
-            return;
-        };
-        let rest: Vec<Buffer> = parts.collect();
-        // Buffers of the pool may be longer than asked for, each by a length of its own.
-        total[..self.layout.gradient_len()]
-            .par_chunks_mut(SUM_CHUNK)
-            .enumerate()
-            .for_each(|(chunk, sums)| {
-                for part in &rest {
-                    let values = &part[chunk * SUM_CHUNK..][..sums.len()];
-                    for (sum, value) in sums.iter_mut().zip(values) {
-                        *sum += value;
-                    }
-                }
-            });
-        self.layout
-            .unpack_gradients(&self.program, &total, gradients);
-        for buffer in rest.into_iter().chain([total]) {
-            self.pool.give(buffer);
-        }
+    /// Sums over the input of the first layer, for a batch norm of more images than these: `[1 + 2 * channels]`, the number
+    /// of values per channel, then the sum of each channel's values and that of their squares. Without a batch norm nothing.
+    ///
+    /// # Errors
+    /// When the slice has the wrong length.
+    pub fn input_sums(&self, images: &[f32]) -> Result<Vec<f64>, ExecutorError> {
+        let batch = images.len() / self.input.len();
+        expect_len("images", images.len(), batch * self.input.len())?;
+        Ok(self.stem.sums(images))
+    }
+
+    /// Equal parts of a batch, as nearly as they can be; the same for whoever holds half of the images and half of the parts.
+    fn parts(&self, images: &[f32], parts: usize) -> Vec<Range<usize>> {
+        let batch = images.len() / self.input.len();
+        let parts = parts.max(1);
+        (0..parts)
+            .map(|part| part * batch / parts..(part + 1) * batch / parts)
+            .collect()
+    }
+
+    /// The blocks of a part.
+    fn blocks(&self, part: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (samples, end) = (self.block_samples(), part.end);
+        part.clone()
+            .step_by(samples)
+            .map(move |start| start..(start + samples).min(end))
     }
 
     fn jobs<'a>(
@@ -537,7 +573,9 @@ impl Executor {
         let sample = self.input.len();
         let batch = images.len() / sample;
         expect_len("images", images.len(), batch * sample)?;
-        if let InputStatistics::Given { mean, variance } = statistics {
+        if let InputStatistics::Given { mean, variance }
+        | InputStatistics::OfWholeBatch { mean, variance } = statistics
+        {
             expect_len("input means", mean.len(), self.input.channels)?;
             expect_len("input variances", variance.len(), self.input.channels)?;
         }

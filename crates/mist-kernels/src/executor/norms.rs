@@ -82,7 +82,13 @@ impl Executor {
         norms: &NormStatistics,
     ) -> Result<Vec<f32>, ExecutorError> {
         expect_len("norm statistics", norms.known.len(), self.norms())?;
-        let (outputs, _) = self.run(parameters, images, statistics, Keep::Output, Some(norms))?;
+        let (outputs, _) = self.run(
+            parameters,
+            images,
+            statistics,
+            Keep::Output,
+            (1, Some(norms)),
+        )?;
         Ok(outputs)
     }
 

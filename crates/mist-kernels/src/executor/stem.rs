@@ -3,6 +3,8 @@
 //!
 //! Batch norm ties the samples of a batch together, so it is done here for all of them at once.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::kernels::padded;
@@ -20,14 +22,60 @@ pub enum InputStatistics<'a> {
         /// Variances.
         variance: &'a [f32],
     },
+    /// Those of a batch of which the images are a part, one value per input channel each: see [`moments_of_sums`].
+    OfWholeBatch {
+        /// Means.
+        mean: &'a [f32],
+        /// Variances.
+        variance: &'a [f32],
+    },
 }
 
-/// Mean and reciprocal standard deviation per channel, and whether they came from the batch.
+/// Mean and variance of each channel, from the sums of [`super::Executor::input_sums`].
+pub fn moments_of_sums(sums: &[f64]) -> (Vec<f32>, Vec<f32>) {
+    let Some((count, sums)) = sums.split_first() else {
+        return (Vec::new(), Vec::new());
+    };
+    let moments = sums.chunks_exact(2).map(|sums| {
+        let mean = sums[0] / count;
+        let variance = (sums[1] / count - mean * mean).max(0.0);
+        (mean as f32, variance as f32)
+    });
+    moments.unzip()
+}
+
+/// Mean and reciprocal standard deviation per channel, and where they came from.
 #[derive(Clone, Debug)]
 pub(super) struct ChannelMoments {
     mean: Vec<f32>,
     inv_std: Vec<f32>,
-    of_batch: bool,
+    origin: Origin,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// They do not depend on the images.
+    Given,
+    /// The images are the batch.
+    Batch,
+    /// The images are a part of it.
+    WholeBatch,
+}
+
+impl ChannelMoments {
+    /// Whether they depend on other images too.
+    pub fn are_shared(&self) -> bool {
+        self.origin == Origin::WholeBatch
+    }
+}
+
+/// What a forward pass saw.
+#[derive(Clone, Copy)]
+pub(super) struct Passed<'a> {
+    pub images: &'a [f32],
+    pub moments: Option<&'a ChannelMoments>,
+    /// Samples of each part of the batch.
+    pub parts: &'a [Range<usize>],
 }
 
 /// The leading layers without weights of their own, but for a batch norm.
@@ -76,12 +124,17 @@ impl Stem {
         statistics: InputStatistics<'_>,
     ) -> Option<ChannelMoments> {
         self.norm_offset?;
-        let (mean, variance, of_batch) = match statistics {
+        let (mean, variance, origin) = match statistics {
             InputStatistics::Batch => {
-                let (mean, variance) = self.batch_moments(images);
-                (mean, variance, true)
+                let (mean, variance) = moments_of_sums(&self.sums(images));
+                (mean, variance, Origin::Batch)
             }
-            InputStatistics::Given { mean, variance } => (mean.to_vec(), variance.to_vec(), false),
+            InputStatistics::Given { mean, variance } => {
+                (mean.to_vec(), variance.to_vec(), Origin::Given)
+            }
+            InputStatistics::OfWholeBatch { mean, variance } => {
+                (mean.to_vec(), variance.to_vec(), Origin::WholeBatch)
+            }
         };
         let inv_std =
             |variance: &f32| (1.0 / (f64::from(*variance) + Layer::NORM_EPSILON).sqrt()) as f32;
@@ -89,11 +142,15 @@ impl Stem {
         Some(ChannelMoments {
             mean,
             inv_std,
-            of_batch,
+            origin,
         })
     }
 
-    fn batch_moments(&self, images: &[f32]) -> (Vec<f32>, Vec<f32>) {
+    /// Number of values per channel, then sum and sum of squares of each; nothing without a batch norm.
+    pub fn sums(&self, images: &[f32]) -> Vec<f64> {
+        if self.norm_offset.is_none() {
+            return Vec::new();
+        }
         let channels = self.input.channels;
         let area = self.input.height_px * self.input.width_px;
         let batch = images.len() / self.input.len();
@@ -101,29 +158,25 @@ impl Stem {
             visits(&self.rows, self.input.height_px),
             visits(&self.columns, self.input.width_px),
         );
-        let count = (batch * self.rows.len() * self.columns.len()) as f64;
-        let mean_of = |channel: usize, value: &dyn Fn(f64) -> f64| {
-            let mut sum = 0.0;
+        let mut found = vec![(batch * self.rows.len() * self.columns.len()) as f64];
+        for channel in 0..channels {
+            let (mut sum, mut squares) = (0.0, 0.0);
             for sample in 0..batch {
                 let map = &images[(sample * channels + channel) * area..][..area];
                 for (row, times) in map.chunks_exact(self.input.width_px).zip(&row_visits) {
-                    let line: f64 = row
-                        .iter()
-                        .zip(&column_visits)
-                        .map(|(&pixel, visits)| value(f64::from(pixel)) * visits)
-                        .sum();
+                    let (mut line, mut line_squares) = (0.0, 0.0);
+                    for (&pixel, visits) in row.iter().zip(&column_visits) {
+                        let pixel = f64::from(pixel);
+                        line += pixel * visits;
+                        line_squares += pixel * pixel * visits;
+                    }
                     sum += line * times;
+                    squares += line_squares * times;
                 }
             }
-            sum / count
-        };
-        (0..channels)
-            .map(|channel| {
-                let mean = mean_of(channel, &|pixel| pixel);
-                let variance = mean_of(channel, &|pixel| (pixel - mean) * (pixel - mean));
-                (mean as f32, variance as f32)
-            })
-            .unzip()
+            found.extend([sum, squares]);
+        }
+        found
     }
 
     /// Writes one sample in the kernels' order.
@@ -160,12 +213,11 @@ impl Stem {
     }
 
     /// From the gradient of the stem's output: writes those of the batch norm's scale and shift to
-    /// `parameter_gradients`, if given, and returns that of the images, if wanted.
+    /// `parameter_gradients`, one row per part, if given, and returns that of the images, if wanted.
     pub fn backward(
         &self,
-        images: &[f32],
+        passed: Passed<'_>,
         parameters: &[f32],
-        moments: Option<&ChannelMoments>,
         gradient: &[f32],
         parameter_gradients: Option<&mut [f32]>,
         wants_images: bool,
@@ -174,19 +226,22 @@ impl Stem {
         let found: Vec<ChannelGradient> = (0..channels)
             .into_par_iter()
             .map(|channel| {
-                let scale = moments.map(|moments| (moments, parameters[channel]));
-                self.channel_gradient(images, scale, gradient, channel, wants_images)
+                let scale = passed.moments.map(|moments| (moments, parameters[channel]));
+                self.channel_gradient(passed, scale, gradient, channel, wants_images)
             })
             .collect();
-        if let (Some(gradients), Some(_)) = (parameter_gradients, moments) {
-            for (channel, found) in found.iter().enumerate() {
-                gradients[channel] = found.scale as f32;
-                gradients[channels + channel] = found.shift as f32;
+        if let (Some(gradients), Some(_)) = (parameter_gradients, passed.moments) {
+            for (part, row) in gradients.chunks_exact_mut(parameters.len()).enumerate() {
+                for (channel, found) in found.iter().enumerate() {
+                    let of_part = found.parts[part];
+                    row[channel] = of_part.scale as f32;
+                    row[channels + channel] = of_part.shift as f32;
+                }
             }
         }
         wants_images.then(|| {
             let area = self.input.height_px * self.input.width_px;
-            let mut all = vec![0.0; images.len()];
+            let mut all = vec![0.0; passed.images.len()];
             for (index, map) in all.chunks_exact_mut(area).enumerate() {
                 let (sample, channel) = (index / channels, index % channels);
                 map.copy_from_slice(&found[channel].images[sample * area..][..area]);
@@ -198,12 +253,13 @@ impl Stem {
     /// One channel's part of [`Stem::backward`]; `norm` holds the moments and the channel's scale.
     fn channel_gradient(
         &self,
-        images: &[f32],
+        passed: Passed<'_>,
         norm: Option<(&ChannelMoments, f32)>,
         gradient: &[f32],
         channel: usize,
         wants_images: bool,
     ) -> ChannelGradient {
+        let images = passed.images;
         let batch = images.len() / self.input.len();
         let area = self.input.height_px * self.input.width_px;
         let mut found = ChannelGradient::default();
@@ -212,20 +268,27 @@ impl Stem {
         if let Some((moments, scale)) = norm {
             (mean, inv_std) = (moments.mean[channel], moments.inv_std[channel]);
             factor = scale * inv_std;
-            self.visit(batch, channel, |_, image, output| {
-                let g = f64::from(gradient[output]);
-                found.shift += g;
-                found.scale += g * f64::from((images[image] - mean) * inv_std);
-            });
-            if moments.of_batch {
+            for part in passed.parts {
+                let mut sums = NormGradient::default();
+                self.visit(part.clone(), channel, |_, image, output| {
+                    let g = f64::from(gradient[output]);
+                    sums.shift += g;
+                    sums.scale += g * f64::from((images[image] - mean) * inv_std);
+                });
+                found.parts.push(sums);
+            }
+            if moments.origin == Origin::Batch {
                 let count = (batch * self.rows.len() * self.columns.len()) as f64;
-                mean_gradient = (found.shift / count) as f32;
-                slope = (found.scale / count) as f32;
+                let all = found.parts.iter();
+                let shift: f64 = all.clone().map(|part| part.shift).sum();
+                let scale: f64 = all.map(|part| part.scale).sum();
+                mean_gradient = (shift / count) as f32;
+                slope = (scale / count) as f32;
             }
         }
         if wants_images {
             let mut maps = vec![0.0; batch * area];
-            self.visit(batch, channel, |pixel, image, output| {
+            self.visit(0..batch, channel, |pixel, image, output| {
                 let normalised = (images[image] - mean) * inv_std;
                 maps[pixel] += factor * (gradient[output] - mean_gradient - normalised * slope);
             });
@@ -236,12 +299,17 @@ impl Stem {
 
     /// Calls `visit(pixel within the channel's maps, index in the images, index in the stem's outputs)` for every
     /// output of a channel.
-    fn visit(&self, batch: usize, channel: usize, mut visit: impl FnMut(usize, usize, usize)) {
+    fn visit(
+        &self,
+        samples: Range<usize>,
+        channel: usize,
+        mut visit: impl FnMut(usize, usize, usize),
+    ) {
         let step = padded(self.input.channels);
         let width = self.input.width_px;
         let area = self.input.height_px * width;
-        let mut output = channel;
-        for sample in 0..batch {
+        let mut output = samples.start * self.rows.len() * self.columns.len() * step + channel;
+        for sample in samples {
             let map = (sample * self.input.channels + channel) * area;
             for &row in &self.rows {
                 for &column in &self.columns {
@@ -257,9 +325,16 @@ impl Stem {
 /// Gradients that belong to one channel of the input.
 #[derive(Default)]
 struct ChannelGradient {
+    /// Of the batch norm, one for each part of the batch.
+    parts: Vec<NormGradient>,
+    images: Vec<f32>,
+}
+
+/// Gradients of a channel's scale and shift.
+#[derive(Clone, Copy, Default)]
+struct NormGradient {
     scale: f64,
     shift: f64,
-    images: Vec<f32>,
 }
 
 /// Indices extended by `px` mirrored ones at each end, the edge itself not repeated.

@@ -24,7 +24,7 @@ pub struct Outcome {
 
 pub fn run(executor: &Executor, parameters: &[f32], images: &[f32], cotangent: &[f32]) -> Outcome {
     let (output, tape) = executor
-        .forward_with_tape(parameters, images, InputStatistics::Batch)
+        .forward_with_tape(parameters, images, InputStatistics::Batch, 1)
         .unwrap();
     let wanted = Wanted {
         input: true,

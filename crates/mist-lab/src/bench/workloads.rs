@@ -7,6 +7,7 @@ use mist::finder::Finder;
 use mist::lifted::LiftedConfig;
 use mist::model::{Model, ModelConfig};
 use mist::networks::{DetectorConfig, EncoderConfig, InputStatistics, NetworkModule, classifier};
+use mist::ranks::Ranks;
 use mist::training::{Batch, Optimisers, Progress, Setup};
 use mist_kernels::network::{Network, Shape};
 
@@ -191,6 +192,7 @@ fn train_step(device: &Device) -> Result<Task> {
         seed: 0,
         weights: None,
         device,
+        ranks: &Ranks::default(),
     };
     let mut learner = LiftedConfig::official().start(setup)?;
     let batch = Batch {

@@ -13,6 +13,7 @@ mod resolved;
 use std::path::PathBuf;
 
 use mist::model::ModelConfig;
+use mist::ranks::Ranks;
 use mist::training::Optimisers;
 use mist_data::{Catalog, FOLDER, ImageFolder};
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,10 @@ pub struct Recipe {
     /// Images per step.
     #[serde(default = "default_batch")]
     pub batch: usize,
+    /// Parts of a batch whose gradients are summed apart before they are added up, and so the most ranks that can share it: a
+    /// power of two. Another number gives other roundings.
+    #[serde(default = "default_shards", skip_serializing_if = "is_default_shards")]
+    pub shards: usize,
     /// A model or run whose weights the networks start from, instead of random ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<PathBuf>,
@@ -121,6 +126,14 @@ fn default_seed() -> u64 {
 
 fn default_batch() -> usize {
     16
+}
+
+fn default_shards() -> usize {
+    Ranks::SHARDS
+}
+
+fn is_default_shards(shards: &usize) -> bool {
+    *shards == Ranks::SHARDS
 }
 
 impl Recipe {

@@ -1,5 +1,6 @@
 //! Trainings: checked before they start, run in a directory of their own, resumed where they stopped.
 
+mod agreement;
 mod features;
 mod steps;
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use burn::tensor::Device;
 use mist::backbone::FeatureExtractor;
+use mist::ranks::{Communicator, Ranks};
 use mist::training::{Learner, LearnerState, Setup};
 use mist_data::{Catalog, Dataset, FOLDER, FolderDataset, ShuffledCounts, Split};
 
@@ -24,8 +26,9 @@ use crate::run::whole_file;
 
 pub(crate) use steps::VALIDATION_IMAGES;
 
+use agreement::Plan;
 use features::TrainingFeatures;
-use steps::Training;
+use steps::{Kept, Training};
 
 /// What a training runs with beside its recipe.
 pub struct TrainOptions<'a> {
@@ -37,6 +40,8 @@ pub struct TrainOptions<'a> {
     pub data: Option<PathBuf>,
     /// The number of a signal once someone asks the training to save and stop; asked after every step.
     pub stop: &'a dyn Fn() -> Option<i32>,
+    /// How to reach the other ranks of the training; [`mist::ranks::Alone`] without others.
+    pub communicator: Arc<dyn Communicator>,
 }
 
 /// How a training ended when nothing went wrong.
@@ -96,7 +101,14 @@ pub fn create_run(
     check(recipe, &Catalog::new(options.data.as_deref()))?;
     let extractor = features::extractor(recipe, options.data.as_deref())?;
     let device = options.device.clone().autodiff();
-    new_learner(recipe, &device, Weights::Starting, extractor.as_ref())?;
+    let weights = Weights::Starting;
+    new_learner(
+        recipe,
+        &device,
+        weights,
+        extractor.as_ref(),
+        &Ranks::default(),
+    )?;
     RunDirectory::create(recipe, out)
 }
 
@@ -123,6 +135,7 @@ fn new_learner(
     device: &Device,
     weights: Weights,
     features: Option<&FeatureExtractor>,
+    ranks: &Ranks,
 ) -> Result<Box<dyn Learner>> {
     let start = match &recipe.start {
         Some(path) if weights == Weights::Starting => Some(models::starting_weights(path)?),
@@ -135,6 +148,7 @@ fn new_learner(
         weights: start.as_deref(),
         features,
         device,
+        ranks,
     };
     let learner = recipe.method.method().learner(setup);
     match start {
@@ -144,11 +158,12 @@ fn new_learner(
     }
 }
 
-/// Trains a run from its newest checkpoint, or from the start.
+/// Trains a run from its newest checkpoint, or from the start, as rank 0 of a training; the others [`join`].
 ///
 /// # Errors
 /// [`Error::Diverged`], [`Error::DamagedCheckpoint`] and [`Error::Interrupted`] as they say; otherwise when a file cannot
-/// be read or written.
+/// be read or written, or another rank stops or is lost. An error that is this rank's own must be told to the others:
+/// [`tell_ranks`].
 pub fn train(
     run: &RunDirectory,
     options: &TrainOptions,
@@ -156,8 +171,7 @@ pub fn train(
 ) -> Result<End> {
     let _lock = run.lock(observer)?;
     let recipe = run.recipe()?;
-    let catalog = Catalog::new(options.data.as_deref());
-    check(&recipe, &catalog)?;
+    check(&recipe, &Catalog::new(options.data.as_deref()))?;
     for directory in [
         run.root().to_owned(),
         run.checkpoint_directory(),
@@ -165,51 +179,113 @@ pub fn train(
     ] {
         whole_file::remove_leftovers(&directory).at("clean up", &directory)?;
     }
-    let device = options.device.clone().autodiff();
-    let dataset = open(&recipe, Split::Train, &catalog)?;
-    let held_out = open(&recipe, Split::Valid, &catalog)?;
-    let data = options.data.as_deref();
-    let parts = [dataset.as_ref(), held_out.as_ref()];
-    let features = TrainingFeatures::open(&recipe, data, parts, observer)?;
-    let extractor = features.as_ref().map(|features| &features.extractor);
     let saved = run
         .checkpoints()
         .load(|warning| observer.warning(&warning))?;
-    let (learner, start) = match saved {
-        Some((bytes, from)) => {
-            let mut learner = new_learner(&recipe, &device, Weights::Any, extractor)?;
-            let (state, step) = LearnerState::from_bytes(&bytes).context(from.display())?;
-            learner.restore(state).context(from.display())?;
-            (learner, step)
-        }
-        None => {
-            let learner = new_learner(&recipe, &device, Weights::Starting, extractor)?;
-            (learner, 0)
-        }
-    };
+    let (state, from) = saved.map_or((Vec::new(), run.root().to_owned()), |saved| saved);
+    let plan = Plan::share(&recipe, state, options)?;
+    let (mut training, start) = plan.start(&from, options, observer)?;
     let event = match start {
         0 => Event::Started,
         _ => Event::Resumed,
     };
     run.event_log().write(event, start)?;
-    observer.message(&match start {
+    training.observer.message(&match start {
         0 => "no checkpoint yet: training starts from step 0".to_owned(),
         _ => format!("training continues after step {start}"),
     });
-    let logger = Logger::open(run, start, observer)?;
-    observer.training_started(start, recipe.steps);
-    let training = Training {
-        dataset,
-        held_out,
-        features,
+    training.kept = Some(Kept {
         run: run.clone(),
-        recipe,
-        options,
-        observer,
-        learner,
-        logger,
-    };
+        logger: Logger::open(run, start, training.observer)?,
+    });
+    training
+        .observer
+        .training_started(start, training.recipe.steps);
     training.steps(start)
+}
+
+/// Takes part in the training of rank 0, which keeps the run; `own` is the recipe as this rank was told it, if it was.
+///
+/// # Errors
+/// As [`train`]; when this rank's recipe, data, version or instructions are not those of rank 0.
+pub fn join(
+    own: Option<&Recipe>,
+    options: &TrainOptions,
+    observer: &mut dyn Observer,
+) -> Result<End> {
+    let plan = Plan::hear(own, options)?;
+    check(&plan.recipe, &Catalog::new(options.data.as_deref()))?;
+    let (training, start) = plan.start(Path::new("rank 0"), options, observer)?;
+    training.steps(start)
+}
+
+/// Tells the other ranks of an error, unless they know of it.
+pub fn tell_ranks<T>(outcome: Result<T>, communicator: &Arc<dyn Communicator>) -> Result<T> {
+    outcome.inspect_err(|error| {
+        if communicator.size() > 1 && !error.is_of_another_rank() {
+            let shards = communicator.size().next_power_of_two();
+            if let Ok(ranks) = Ranks::new(Arc::clone(communicator), shards) {
+                ranks.stop(error.fault().exit_code(), &error.to_string());
+            }
+        }
+    })
+}
+
+impl Plan {
+    /// Opens the data and makes the learner; the training, and the steps it has taken already.
+    fn start<'a>(
+        self,
+        from: &Path,
+        options: &'a TrainOptions<'a>,
+        observer: &'a mut dyn Observer,
+    ) -> Result<(Training<'a>, u64)> {
+        let Self {
+            recipe,
+            state,
+            ranks,
+        } = self;
+        let images = ranks.own_images(recipe.batch)?;
+        let catalog = Catalog::new(options.data.as_deref());
+        let device = options.device.clone().autodiff();
+        let dataset = open(&recipe, Split::Train, &catalog)?;
+        let held_out = open(&recipe, Split::Valid, &catalog)?;
+        agreement::same_data(&ranks, [dataset.as_ref(), held_out.as_ref()])?;
+        let data = options.data.as_deref();
+        let parts = [dataset.as_ref(), held_out.as_ref()];
+        // On a shared disk the others find what rank 0 has computed.
+        if ranks.rank() > 0 {
+            ranks.gather(Vec::new())?;
+        }
+        let features = TrainingFeatures::open(&recipe, data, parts, observer)?;
+        if ranks.rank() == 0 {
+            ranks.gather(Vec::new())?;
+        }
+        let extractor = features.as_ref().map(|features| &features.extractor);
+        let weights = match state.is_empty() {
+            true => Weights::Starting,
+            false => Weights::Any,
+        };
+        let mut learner = new_learner(&recipe, &device, weights, extractor, &ranks)?;
+        let mut start = 0;
+        if !state.is_empty() {
+            let (state, step) = LearnerState::from_bytes(&state).context(from.display())?;
+            learner.restore(state).context(from.display())?;
+            start = step;
+        }
+        let training = Training {
+            dataset,
+            held_out,
+            features,
+            recipe,
+            options,
+            observer,
+            learner,
+            ranks,
+            images,
+            kept: None,
+        };
+        Ok((training, start))
+    }
 }
 
 #[cfg(test)]

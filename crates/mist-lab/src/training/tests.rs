@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use mist::device::Compute;
+use mist::ranks::Alone;
 
 use super::*;
 use crate::observer::Silent;
@@ -30,6 +31,7 @@ fn options(stop: &dyn Fn() -> Option<i32>) -> TrainOptions<'_> {
         budget: None,
         data: None,
         stop,
+        communicator: Arc::new(Alone),
     }
 }
 
@@ -78,3 +80,5 @@ fn optimisers_of_another_method_are_refused() {
     let message = Recipe::from_resolved(&text).unwrap_err().to_string();
     assert!(message.contains("brightness"), "{message}");
 }
+
+mod ranks;

@@ -1,7 +1,7 @@
 //! Training behind the interface of all methods.
 
-use burn::tensor::{Device, Int, Tensor, TensorData};
-use rand::{RngExt, SeedableRng};
+use burn::tensor::{Device, Tensor, TensorData};
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::maps::resized;
@@ -19,6 +19,7 @@ use crate::proposals::Plane;
 use crate::sample::sample;
 use crate::training::{
     Batch, Learner, LearnerState, Method, Panel, PanelContent, Progress, Setup, Step, TrainedModel,
+    random_of_image,
 };
 
 /// A model that learns from discs.
@@ -73,7 +74,7 @@ struct Seen {
 
 impl CentresLearner {
     /// Discs of every image, and the image changed together with them.
-    fn seen(&self, images: Tensor<4>, random: &mut ChaCha8Rng) -> Result<Seen, Error> {
+    fn seen(&self, images: Tensor<4>, random: &mut [ChaCha8Rng]) -> Result<Seen, Error> {
         let device = images.device();
         let model = &self.trained.model;
         let images = resized(model, model.foreground(images))?;
@@ -84,7 +85,8 @@ impl CentresLearner {
         let values = images.try_into_vec_as::<f32>()?;
         let base_box_px = model.config().geometry.base_box_px;
         let (mut seen, mut keypoints, mut start) = (Vec::new(), Vec::new(), Vec::new());
-        for image in values.chunks_exact((sides[0] * sides[1]).max(1)) {
+        let images = values.chunks_exact((sides[0] * sides[1]).max(1));
+        for (image, random) in images.zip(random) {
             let plane = Plane {
                 values: image.to_vec(),
                 width_px: sides[1],
@@ -108,40 +110,66 @@ impl CentresLearner {
     fn task_stage(
         &mut self,
         seen: &Seen,
-        random: &mut ChaCha8Rng,
+        random: &mut [ChaCha8Rng],
         progress: Progress,
     ) -> Result<f32, Error> {
+        let ranks = self.trained.ranks().clone();
         let device = seen.images.device();
-        let (mut images, mut chosen) = (Vec::new(), Vec::new());
-        for (index, keypoints) in (0..).zip(&seen.keypoints) {
-            if !keypoints.is_empty() {
-                images.push(index);
-                let draw = |_| keypoints[random.random_range(0..keypoints.len())];
-                chosen.push((0..self.config.patches).map(draw).collect());
-            }
-        }
-        if images.is_empty() {
+        let own: Vec<f32> = seen
+            .keypoints
+            .iter()
+            .map(|image| f32::from(!image.is_empty()))
+            .collect();
+        let images = ranks.total(&own)?;
+        if images == 0.0 {
             return Ok(0.0);
         }
-        let count = images.len();
-        let indices = Tensor::<1, Int>::from_data(TensorData::new(images, [count]), &device);
+        // An image without objects shows something that counts for nothing, so that all ranks have equally many patches.
+        let nothing = [Keypoint {
+            x_px: 0.0,
+            y_px: 0.0,
+            scale: 1.0,
+        }];
+        let chosen: Vec<Vec<Keypoint>> = seen
+            .keypoints
+            .iter()
+            .zip(random)
+            .map(|(keypoints, random)| {
+                let keypoints = if keypoints.is_empty() {
+                    &nothing[..]
+                } else {
+                    keypoints
+                };
+                let draw = |_| keypoints[random.random_range(0..keypoints.len())];
+                (0..self.config.patches).map(draw).collect()
+            })
+            .collect();
         let geometry = self.trained.model.config().geometry;
         let points = keypoints::to_tensor(&chosen, &device)?;
-        let patches = sample(seen.images.clone().select(0, indices), points, geometry)?;
+        let patches = sample(seen.images.clone(), points, geometry)?;
         let [batch, instances, channels, height, width] = patches.dims();
+        let values = instances * channels * height * width;
         let patches = patches.reshape([batch * instances, channels, height, width]);
         let task = &self.trained.model.task;
         let redrawn = task.forward(patches.clone(), InputStatistics::Running)?;
-        let loss = (redrawn - patches).square().mean();
+        let errors = (redrawn - patches).square().reshape([batch, values]);
+        let own = Tensor::<2>::from_data(TensorData::new(own, [batch, 1]), &device);
+        let losses = (errors.mean_dim(1) * own).reshape([batch]);
+        let loss = losses.clone().sum() / images;
         self.trained.step_task(&loss.backward(), progress)?;
-        Ok(loss.inner().into_scalar())
+        let losses = losses.detach().try_into_vec_as::<f32>()?;
+        Ok((ranks.total(&losses)? / images) as f32)
     }
 }
 
 impl Learner for CentresLearner {
     fn step(&mut self, batch: &Batch, progress: Progress) -> Result<Step, Error> {
-        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        random.set_stream(progress.step);
+        let ranks = self.trained.ranks().clone();
+        let own = batch.images.dims()[0];
+        let images = ranks.rank() * own..(ranks.rank() + 1) * own;
+        let mut random: Vec<ChaCha8Rng> = images
+            .map(|image| random_of_image(self.seed, progress.step, image))
+            .collect();
         let seen = self.seen(batch.images.clone(), &mut random)?;
         let task_loss = self.task_stage(&seen, &mut random, progress)?;
         let model = &self.trained.model;
@@ -154,10 +182,15 @@ impl Learner for CentresLearner {
         let device = seen.images.device();
         let targets = Targets::new(&seen.keypoints, [height, width], spread_px, &device);
         let heat = loss::heat(scores.clone().detach().inner());
-        let [heat_loss, size_loss] = loss::losses(scores, sizes, &targets, self.config.focus);
-        let sum = heat_loss.clone() + size_loss.clone() * self.config.size_weight;
+        let losses = loss::losses(scores, sizes, &targets, self.config.focus);
+        let objects = ranks.total(&[targets.objects as f32])?.max(1.0);
+        let sized_px = ranks.total(&[targets.sized_px as f32])?.max(1.0);
+        let [heat_losses, size_losses] = losses;
+        let heat_loss = heat_losses.clone().sum() / objects;
+        let size_loss = size_losses.clone().sum() / sized_px;
+        let sum = heat_loss + size_loss * self.config.size_weight;
         self.trained.step_detector(&sum.backward(), progress)?;
-        let scalar = |loss: Tensor<1>| f64::from(loss.inner().into_scalar::<f32>());
+        let total = |losses: Tensor<1>| ranks.total(&losses.detach().try_into_vec_as::<f32>()?);
         let scale = self.trained.model.config().scales.values()[0];
         let in_image = |keypoint: &Keypoint| Keypoint {
             x_px: keypoint.x_px * scale,
@@ -172,8 +205,8 @@ impl Learner for CentresLearner {
         Ok(Step {
             measurements: Measurements::new()
                 .with("task_loss", f64::from(task_loss))
-                .with("heatmap_loss", scalar(heat_loss))
-                .with("size_loss", scalar(size_loss)),
+                .with("heatmap_loss", total(heat_losses)? / objects)
+                .with("size_loss", total(size_losses)? / sized_px),
             panels: vec![
                 Panel::keypoints("discs", &start, base_box_px),
                 Panel {

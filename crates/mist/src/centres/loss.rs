@@ -18,7 +18,7 @@ pub(super) fn heat(scores: Tensor<4>) -> Tensor<4> {
 ///
 /// # Shapes
 /// - `scores` and `sizes`: `[batch, 1, height, width]`
-/// - outputs: `[1]`
+/// - outputs: `[batch]`, sums over pixels: divided by the numbers of all images' objects and sized pixels they are the losses
 pub(super) fn losses(
     scores: Tensor<4>,
     sizes: Tensor<4>,
@@ -33,10 +33,10 @@ pub(super) fn losses(
     if focus > 0.0 {
         heat = heat * (sigmoid(logits) - wanted).abs().powf_scalar(focus);
     }
-    let sized = targets.sized.clone();
-    let errors = (sizes - targets.sizes.clone()).abs() * sized.clone();
-    [
-        -heat.sum() / targets.objects.max(1) as f32,
-        errors.sum() / sized.sum().clamp_min(1.0),
-    ]
+    let errors = (sizes - targets.sizes.clone()).abs() * targets.sized.clone();
+    let per_image = |maps: Tensor<4>| {
+        let batch = maps.dims()[0];
+        maps.sum_dims(&[1, 2, 3]).reshape([batch])
+    };
+    [-per_image(heat), per_image(errors)]
 }

@@ -19,6 +19,8 @@ pub(super) struct Targets {
     pub weights: Tensor<4>,
     /// How many bumps there are.
     pub objects: usize,
+    /// How many pixels have a size to learn.
+    pub sized_px: usize,
     /// Binary logarithm of the scale.
     pub sizes: Tensor<4>,
     /// 1 where there is a size to learn.
@@ -63,6 +65,7 @@ impl Targets {
             }
         }
         let shape = [keypoints.len(), 1, height, width];
+        let sized_px = sized.iter().filter(|&&sized| sized > 0.0).count();
         let tensor = |map: Vec<f32>| Tensor::from_data(TensorData::new(map, shape), device);
         Self {
             heat: tensor(heat),
@@ -70,6 +73,7 @@ impl Targets {
             sizes: tensor(sizes),
             sized: tensor(sized),
             objects,
+            sized_px,
         }
     }
 }

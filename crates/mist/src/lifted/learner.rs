@@ -70,6 +70,7 @@ impl LiftedLearner {
             .observe(exploration, progress.step, step.task_loss);
         if verdict == Verdict::Restart {
             let features = self.trained.model.features().cloned();
+            let ranks = self.trained.ranks().clone();
             self.trained = TrainedModel::new(Setup {
                 model: self.trained.model.config(),
                 optimisers: &self.optimisers,
@@ -77,6 +78,7 @@ impl LiftedLearner {
                 weights: None,
                 features: features.as_ref(),
                 device: &batch.images.device(),
+                ranks: &ranks,
             })?;
         }
         Ok(step)
@@ -122,10 +124,14 @@ impl Learner for LiftedLearner {
     fn step(&mut self, batch: &Batch, progress: Progress) -> Result<Step, Error> {
         let base_box_px = self.trained.model.config().geometry.base_box_px;
         let step = self.lifted_step(batch, progress)?;
-        let exchanges = step.exchanges as f64 / step.start.len().max(1) as f64;
+        let ranks = self.trained.ranks();
+        let images = (step.start.len() * ranks.size()).max(1);
+        let exchanges = step.exchanges;
         let mut report = step.report(base_box_px);
         if self.config.exploration.searches() {
-            report.measurements.insert("exchanges", exchanges);
+            let exchanges = ranks.total(&[exchanges as f32])?;
+            let per_image = exchanges / images as f64;
+            report.measurements.insert("exchanges", per_image);
         }
         Ok(report)
     }

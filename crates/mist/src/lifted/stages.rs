@@ -11,7 +11,7 @@ use crate::keypoints;
 use crate::measurements::Measurements;
 use crate::networks::{InputStatistics, NetworkModule};
 use crate::sample::{PatchGeometry, Source};
-use crate::training::{Panel, Step, TrainedModel};
+use crate::training::{Panel, Step, TrainedModel, random_of_image};
 
 /// What one step computed.
 #[derive(Clone, Debug)]
@@ -89,12 +89,13 @@ impl LiftedConfig {
         let plain = heatmaps.clone().detach().inner();
         let start = self.start_keypoints(trained, &source, plain.clone(), task, progress)?;
         let anchors = keypoints::to_tensor(&start, &images.device())?;
+        let first_image = trained.ranks().rank() * images.dims()[0];
+        let images_drawn = |image| random_of_image(moment.seed, progress.step, first_image + image);
         let task_stage = |trained: &mut TrainedModel, points: Tensor<3>| {
             let geometry = trained.model.config().geometry;
             let jitter = self.exploration.centring.jitter(self.jitter, moment);
             let points = points.detach();
-            let (patches, points) =
-                jitter.patches(&source, points, geometry, moment.seed, progress)?;
+            let (patches, points) = jitter.patches(&source, points, geometry, &images_drawn)?;
             self.task_stage(trained, &images, patches, points, task, moment)
         };
         let mut exchanges = 0;
@@ -146,7 +147,7 @@ impl LiftedConfig {
         let heatmap_loss =
             self.detector_stage(trained, &images, heatmaps, targets.clone(), weights, moment)?;
         Ok(LiftedStep {
-            task_loss: task_losses.mean().inner().into_scalar(),
+            task_loss: trained.ranks().mean_value(task_losses)?,
             heatmap_loss,
             heatmaps: shown(&source, plain, |maps| trained.model.heatmap.response(maps))?,
             targets: shown(&source, targets.response().inner(), |maps| maps)?,
@@ -219,7 +220,7 @@ impl LiftedConfig {
     ) -> Result<Tensor<1>, Error> {
         let network = &trained.model.task;
         let losses = task.loss(network, images, patches, points)? * self.task_loss_factor;
-        let gradients = losses.clone().mean().backward();
+        let gradients = trained.ranks().mean(losses.clone()).backward();
         let rate_frac = match moment.released_at {
             Some(_) => 1.0,
             None => self.exploration.release.task_rate_frac,
@@ -268,12 +269,12 @@ impl LiftedConfig {
             Some(offsets) => losses + offsets,
             None => losses,
         };
-        let loss = losses.mean();
+        let loss = trained.ranks().mean(losses.clone());
         if !moment.freezes_detector(trained) {
             let gradients = loss.backward();
             trained.step_detector(&gradients, moment.of_search())?;
         }
-        trained.observe_input(images.clone());
-        Ok(loss.inner().into_scalar())
+        trained.observe_input(images.clone())?;
+        trained.ranks().mean_value(losses)
     }
 }

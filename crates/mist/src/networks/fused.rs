@@ -11,19 +11,32 @@ use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
 use burn::tensor::Tensor;
-use mist_kernels::executor::{Executor, InputStatistics, Tape, Wanted};
+use mist_kernels::executor::{Executor, InputStatistics, Tape, Wanted, moments_of_sums};
 use mist_kernels::network::{Network, Shape};
 use mist_kernels::simd::{Isa, Precision};
 
 use crate::Error;
 use crate::flex::{tensor_or_nan, values};
+use crate::ranks::{Ranks, sum_rows};
 
 /// Arguments of a call beside its tensors.
 #[derive(Clone)]
 pub struct NetworkCall {
     executor: Arc<Executor>,
-    /// Means and variances of the input, `[in_channels]` each, unless those of the batch are used.
-    given_statistics: Option<(Vec<f32>, Vec<f32>)>,
+    statistics: CallStatistics,
+    /// Parts of the batch whose gradients of the parameters are wanted apart, one after the other.
+    shards: Option<usize>,
+}
+
+/// Means and variances of the input, `[in_channels]` each.
+#[derive(Clone)]
+pub(super) enum CallStatistics {
+    /// Those of the images.
+    Batch,
+    /// Those of a batch that the images are a part of.
+    OfWholeBatch(Vec<f32>, Vec<f32>),
+    /// Others.
+    Given(Vec<f32>, Vec<f32>),
 }
 
 impl fmt::Debug for NetworkCall {
@@ -34,9 +47,12 @@ impl fmt::Debug for NetworkCall {
 
 impl NetworkCall {
     fn statistics(&self) -> InputStatistics<'_> {
-        match &self.given_statistics {
-            Some((mean, variance)) => InputStatistics::Given { mean, variance },
-            None => InputStatistics::Batch,
+        match &self.statistics {
+            CallStatistics::Batch => InputStatistics::Batch,
+            CallStatistics::OfWholeBatch(mean, variance) => {
+                InputStatistics::OfWholeBatch { mean, variance }
+            }
+            CallStatistics::Given(mean, variance) => InputStatistics::Given { mean, variance },
         }
     }
 
@@ -54,7 +70,7 @@ pub trait FusedNetwork: Backend {
     ///
     /// # Shapes
     /// - `images`: `[batch, in_channels, height, width]`
-    /// - `parameters`: `[parameter_count]`
+    /// - `parameters`: `[parameter_count]`; of their gradient there are as many one after the other as the call has shards
     /// - output: `[batch, out_channels, out_height, out_width]`
     fn fused_network(
         images: FloatTensor<Self>,
@@ -97,6 +113,7 @@ impl<C: CheckpointStrategy> FusedNetwork for Autodiff<Flex, C> {
                     values(&parameters),
                     values(&images),
                     call.statistics(),
+                    call.shards.unwrap_or(Ranks::SHARDS),
                 );
                 let (output, tape) = result.ok().unzip();
                 let output = tensor_or_nan(output, &call.output_dims(&images));
@@ -134,8 +151,12 @@ impl State {
                 .backward(parameters, tape, values(output_gradient), wanted)
                 .ok()
         });
-        let found = found.unwrap_or_default();
-        let length = [parameters.len()];
+        let mut found = found.unwrap_or_default();
+        if self.call.shards.is_none() {
+            let rows = found.parameters.take();
+            found.parameters = rows.map(|rows| sum_rows(rows, parameters.len()));
+        }
+        let length = [self.call.shards.unwrap_or(1) * parameters.len()];
         [
             wanted
                 .input
@@ -172,6 +193,16 @@ impl Backward<Flex, 2> for NetworkBackward {
             }
         }
     }
+}
+
+/// What a batch norm sees of a batch.
+pub(super) struct InputMoments {
+    /// Values per channel.
+    pub values: f64,
+    /// `[in_channels]`
+    pub means: Vec<f32>,
+    /// `[in_channels]`
+    pub variances: Vec<f32>,
 }
 
 /// Executors by input size, so that each is compiled once and its memory is reused.
@@ -212,19 +243,51 @@ impl Executors {
         Ok(executor)
     }
 
+    /// Number of values per input channel, and their means and variances, over the images of all ranks. Without a batch
+    /// norm nothing.
+    pub fn input_moments(
+        &self,
+        network: &Network,
+        images: &Tensor<4>,
+        ranks: &Ranks,
+    ) -> Result<Option<InputMoments>, Error> {
+        let [batch, channels, height, width] = images.dims();
+        let executor = self.get(network, Shape::new(channels, height, width))?;
+        let values = images.clone().detach().try_into_vec_as::<f32>()?;
+        let (shards, image) = (ranks.own_shards(), channels * height * width);
+        let bound = |shard: usize| shard * batch / shards * image;
+        let mut rows = Vec::new();
+        for shard in 0..shards {
+            rows.extend(executor.input_sums(&values[bound(shard)..bound(shard + 1)])?);
+        }
+        let length = rows.len() / shards;
+        if length == 0 {
+            return Ok(None);
+        }
+        let sums = ranks.sum(rows, length)?;
+        let (means, variances) = moments_of_sums(&sums);
+        Ok(Some(InputMoments {
+            values: sums[0],
+            means,
+            variances,
+        }))
+    }
+
     /// Runs the network; the tensors are f32 on the CPU and the parameters' length is right.
     pub fn run(
         &self,
         network: &Network,
         images: Tensor<4>,
         parameters: Tensor<1>,
-        given_statistics: Option<(Vec<f32>, Vec<f32>)>,
+        statistics: CallStatistics,
+        shards: Option<usize>,
     ) -> Result<Tensor<4>, Error> {
         let [_, channels, height, width] = images.dims();
         let executor = self.get(network, Shape::new(channels, height, width))?;
         let call = NetworkCall {
             executor,
-            given_statistics,
+            statistics,
+            shards,
         };
         let (images, parameters) = (images.into_dispatch(), parameters.into_dispatch());
         let output = <Dispatch as FusedNetwork>::fused_network(images, parameters, call);
@@ -251,12 +314,13 @@ mod tests {
         let executor = Executor::new(&network, shape, Isa::best(), Precision::F32).unwrap();
         let parameters = [0.5, 0.25];
         let (_, tape) = executor
-            .forward_with_tape(&parameters, &[1.0; 12], InputStatistics::Batch)
+            .forward_with_tape(&parameters, &[1.0; 12], InputStatistics::Batch, 4)
             .unwrap();
         State {
             call: NetworkCall {
                 executor: Arc::new(executor),
-                given_statistics: None,
+                statistics: CallStatistics::Batch,
+                shards: None,
             },
             parameters: FlexTensor::from_data(TensorData::from(parameters)),
             images: vec![2, 1, 2, 3],
@@ -304,6 +368,21 @@ mod tests {
         };
         let [input, parameters] = state().gradients(&ones([2, 1, 2, 3]), wanted);
         assert!(input.is_none() && parameters.is_some());
+    }
+
+    #[test]
+    fn gradients_of_shards_add_up() {
+        let gradient = ones([2, 1, 2, 3]);
+        let summed = shapes_and_values(state().gradients(&gradient, BOTH));
+        let mut apart = state();
+        apart.call.shards = Some(4);
+        let apart = shapes_and_values(apart.gradients(&gradient, BOTH));
+        assert_eq!(
+            (apart[1].0[0], &apart[1].1),
+            (8, &vec![0.0, 0.0, 6.0, 6.0, 0.0, 0.0, 6.0, 6.0])
+        );
+        assert_eq!(summed[1].1, [12.0, 12.0]);
+        assert_eq!(summed[0], apart[0]);
     }
 
     #[test]

@@ -4,15 +4,16 @@ use burn::module::{Module, Param};
 use burn::tensor::activation::{relu, sigmoid, softmax};
 use burn::tensor::module::{conv_transpose2d, conv2d, max_pool2d};
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, MaxPoolOptions, PadMode};
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, Gradients, Tensor, TensorData};
 use mist_kernels::network::{
     Activation, BasicBlock, InvertedResidual, Layer, Network, NormPlacement, Padding,
     ResidualBlock, Shape, StridedConv,
 };
 
-use super::fused::Executors;
+use super::fused::{CallStatistics, Executors};
 use super::initialise::initial_parameters;
 use crate::Error;
+use crate::ranks::Ranks;
 
 /// Statistics for a batch norm on the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct NetworkModule {
     network: Network,
     #[module(skip)]
     executors: Executors,
+    #[module(skip)]
+    ranks: Option<Ranks>,
 }
 
 impl NetworkModule {
@@ -77,7 +80,37 @@ impl NetworkModule {
             running_variance: frozen(Tensor::ones([channels], device)),
             network,
             executors: Executors::default(),
+            ranks: None,
         })
+    }
+
+    /// The network as one of several ranks trains it: statistics of a batch are those of all ranks' images, and of the gradient
+    /// of the parameters there are as many, one after the other, as this rank has shards.
+    ///
+    /// # Errors
+    /// When there are several ranks and the device is not the CPU.
+    pub fn among(mut self, ranks: &Ranks) -> Result<Self, Error> {
+        if ranks.size() > 1 && self.parameters.val().device().inner() != Device::flex() {
+            return Err(Error::Device {
+                name: "gpu",
+                reason: "several ranks train on the CPU; add `--device cpu`",
+            });
+        }
+        self.ranks = Some(ranks.clone());
+        Ok(self)
+    }
+
+    /// The gradient of the parameters over all ranks' images, `[parameter_count]`.
+    ///
+    /// # Errors
+    /// When no gradient reached the network, the device cannot be read, or a rank stops or is lost.
+    pub fn gradient(&self, gradients: &Gradients) -> Result<Vec<f32>, Error> {
+        let found = self.parameters.val().grad(gradients);
+        let rows = found.ok_or(Error::NoGradient)?.try_into_vec_as::<f32>()?;
+        match &self.ranks {
+            Some(ranks) => ranks.sum(rows, self.network.parameter_count()),
+            None => Ok(rows),
+        }
     }
 
     /// The same network with frozen weights, whose gradients are not computed.
@@ -132,9 +165,29 @@ impl NetworkModule {
     /// Updates the running statistics with a training batch, `[batch, in_channels, height, width]`.
     ///
     /// Does nothing for a network without batch norm.
-    pub fn observe_input(self, images: Tensor<4>) -> Self {
+    ///
+    /// # Errors
+    /// When the device cannot be read, or a rank stops or is lost.
+    pub fn observe_input(self, images: Tensor<4>) -> Result<Self, Error> {
         if !self.network.normalises_input() {
-            return self;
+            return Ok(self);
+        }
+        if let Some(ranks) = &self.ranks
+            && self.runs_fused(&images)
+        {
+            let found = self
+                .executors
+                .input_moments(&self.network, &images, ranks)?;
+            return Ok(match found {
+                Some(found) => {
+                    let tensor = |values: Vec<f32>| {
+                        let length = values.len();
+                        Tensor::from_data(TensorData::new(values, [length]), &images.device())
+                    };
+                    self.blended(found.values, tensor(found.means), tensor(found.variances))
+                }
+                None => self,
+            });
         }
         let padded = self
             .network
@@ -148,14 +201,28 @@ impl NetworkModule {
         let [batch, channels, height, width] = padded.dims();
         let values = (batch * height * width) as f64;
         let (mean, variance) = channel_moments(padded);
+        Ok(self.blended(
+            values,
+            mean.reshape([channels]),
+            variance.reshape([channels]),
+        ))
+    }
+
+    /// With running statistics moved towards moments of so many values per channel, `[in_channels]` each.
+    fn blended(self, values: f64, mean: Tensor<1>, variance: Tensor<1>) -> Self {
         let unbiased = variance * (values / (values - 1.0).max(1.0));
         let (old_mean, old_variance) = self.running_statistics();
-        let blend = |old: Tensor<1>, new: Tensor<4>| {
-            old * (1.0 - Self::MOMENTUM) + new.reshape([channels]) * Self::MOMENTUM
-        };
+        let blend =
+            |old: Tensor<1>, new: Tensor<1>| old * (1.0 - Self::MOMENTUM) + new * Self::MOMENTUM;
         let mean = blend(old_mean, mean);
         let variance = blend(old_variance, unbiased);
         self.with_running_statistics(mean, variance)
+    }
+
+    /// Whether images go through the fused kernels: they and the weights are f32 on the CPU.
+    fn runs_fused(&self, images: &Tensor<4>) -> bool {
+        let in_f32 = [images.dtype(), self.parameters.val().dtype()] == [DType::F32; 2];
+        in_f32 && images.device().inner() == Device::flex()
     }
 
     /// Runs the network: by the fused kernels of `mist_kernels` for f32 on the CPU, else by burn's operations.
@@ -173,21 +240,30 @@ impl NetworkModule {
         statistics: InputStatistics,
     ) -> Result<Tensor<4>, Error> {
         let parameters = self.parameters.val();
-        let on_cpu = images.device().inner() == Device::flex();
-        let in_f32 = [images.dtype(), parameters.dtype()] == [DType::F32; 2];
         let wants_gradient = parameters.is_require_grad() && self.network.is_forward_only();
-        if !on_cpu || !in_f32 || wants_gradient || self.network.layers().is_empty() {
+        if !self.runs_fused(&images) || wants_gradient || self.network.layers().is_empty() {
             return self.forward_by_operations(images, statistics);
         }
         self.check_lengths()?;
-        let given = match statistics {
-            InputStatistics::Running if self.network.normalises_input() => {
+        let statistics = match (statistics, &self.ranks) {
+            _ if !self.network.normalises_input() => CallStatistics::Batch,
+            (InputStatistics::Running, _) => {
                 let (mean, variance) = self.running_statistics();
-                Some((mean.try_into_vec_as()?, variance.try_into_vec_as()?))
+                CallStatistics::Given(mean.try_into_vec_as()?, variance.try_into_vec_as()?)
             }
-            _ => None,
+            (InputStatistics::Batch, None) => CallStatistics::Batch,
+            (InputStatistics::Batch, Some(ranks)) => {
+                let found = self
+                    .executors
+                    .input_moments(&self.network, &images, ranks)?;
+                found.map_or(CallStatistics::Batch, |found| {
+                    CallStatistics::OfWholeBatch(found.means, found.variances)
+                })
+            }
         };
-        self.executors.run(&self.network, images, parameters, given)
+        let shards = self.ranks.as_ref().map(Ranks::own_shards);
+        self.executors
+            .run(&self.network, images, parameters, statistics, shards)
     }
 
     /// Runs the network by burn's own operations: the reference, used on other devices and in f64.

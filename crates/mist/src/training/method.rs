@@ -10,6 +10,7 @@ use crate::Error;
 use crate::backbone::{Backbone, FeatureExtractor};
 use crate::finder::Finder;
 use crate::model::{Model, ModelConfig};
+use crate::ranks::Ranks;
 
 /// A way to train, by its settings.
 pub trait Method {
@@ -62,6 +63,8 @@ pub struct Setup<'a> {
     pub features: Option<&'a FeatureExtractor>,
     /// A device with autodiff.
     pub device: &'a Device,
+    /// Who trains; [`Ranks::default`] for one process.
+    pub ranks: &'a Ranks,
 }
 
 impl Setup<'_> {

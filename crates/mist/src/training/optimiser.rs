@@ -91,11 +91,9 @@ impl Optimiser {
         progress: Progress,
         rate_frac: f32,
     ) -> Result<NetworkModule, Error> {
-        let parameters = network.parameters.val();
-        let gradient = parameters.grad(gradients).ok_or(Error::NoGradient)?;
-        let mut gradient = gradient.try_into_vec_as::<f32>()?;
+        let mut gradient = network.gradient(gradients)?;
         self.clip(&mut gradient);
-        let device = parameters.device();
+        let device = network.parameters.val().device();
         let mut values = network.parameter_values()?;
         let factor = self.config.schedule.factor(progress) * rate_frac;
         self.adam.step(&mut values, &gradient, factor)?;

@@ -5,12 +5,14 @@ use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use super::{LearnerState, Optimiser, Progress, Setup};
 use crate::Error;
 use crate::model::{DETECTOR, Model, TASK};
+use crate::ranks::Ranks;
 
 /// A model on a device with autodiff, and the optimisers of its two networks.
 #[derive(Debug)]
 pub struct TrainedModel {
     /// The newest weights.
     pub model: Model,
+    ranks: Ranks,
     detector: Optimiser,
     task: Optimiser,
 }
@@ -25,13 +27,21 @@ impl TrainedModel {
     /// When the settings are impossible or the device cannot be read.
     pub fn new(setup: Setup<'_>) -> Result<Self, Error> {
         setup.optimisers.check(Self::NETWORKS)?;
-        let model = setup.starting_model()?;
+        let mut model = setup.starting_model()?;
+        model.heatmap.detector = model.heatmap.detector.among(setup.ranks)?;
+        model.task = model.task.among(setup.ranks)?;
         let optimiser = |name| setup.optimisers.get(name);
         Ok(Self {
             detector: Optimiser::new(optimiser(DETECTOR), &model.heatmap.detector)?,
             task: Optimiser::new(optimiser(TASK), &model.task)?,
+            ranks: setup.ranks.clone(),
             model,
         })
+    }
+
+    /// The ranks that train it.
+    pub fn ranks(&self) -> &Ranks {
+        &self.ranks
     }
 
     /// Moves the task network along its gradients.
@@ -92,9 +102,13 @@ impl TrainedModel {
     }
 
     /// Moves the detector's running input statistics towards those of a batch `[batch, channels, height, width]`.
-    pub fn observe_input(&mut self, images: Tensor<4>) {
+    ///
+    /// # Errors
+    /// As [`crate::networks::NetworkModule::observe_input`].
+    pub fn observe_input(&mut self, images: Tensor<4>) -> Result<(), Error> {
         let network = self.model.heatmap.detector.clone();
-        self.model.heatmap.detector = network.observe_input(images);
+        self.model.heatmap.detector = network.observe_input(images)?;
+        Ok(())
     }
 
     /// The model to evaluate and to ship: averaged weights where an average is kept, on a device of choice.

@@ -1,5 +1,7 @@
 //! Golden files: reading and comparing.
 
+pub mod backbone;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use mist::device::Compute;
+use mist::ranks::Alone;
 use mist_kernels::simd::Isa;
 
 use super::*;
@@ -143,6 +145,7 @@ fn an_old_run_goes_on_to_the_weights_that_it_would_have_reached() {
         budget: None,
         data: None,
         stop: &|| None,
+        communicator: Arc::new(Alone),
     };
     let run = RunDirectory::open(root).unwrap();
     assert_eq!(train(&run, &options, &mut Silent).unwrap(), End::Done);

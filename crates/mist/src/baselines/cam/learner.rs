@@ -10,6 +10,7 @@ use crate::finder::Finder;
 use crate::measurements::Measurements;
 use crate::model::ModelConfig;
 use crate::networks::{InputStatistics, NetworkModule};
+use crate::ranks::Ranks;
 use crate::training::{Batch, Learner, LearnerState, Method, Optimiser, Progress, Setup, Step};
 
 const CLASSIFIER: &str = "classifier";
@@ -22,6 +23,7 @@ pub struct CamLearner {
     features: FeatureExtractor,
     network: NetworkModule,
     optimiser: Optimiser,
+    ranks: Ranks,
 }
 
 impl Method for CamConfig {
@@ -45,12 +47,14 @@ impl Method for CamConfig {
             return Err(Error::NoBackbone { weights });
         };
         let network = NetworkModule::init(network(setup.model)?, setup.seed, setup.device)?;
+        let network = network.among(setup.ranks)?;
         Ok(Box::new(CamLearner {
             config: *self,
             model: setup.model.clone(),
             features,
             optimiser: Optimiser::new(setup.optimisers.get(CLASSIFIER), &network)?,
             network,
+            ranks: setup.ranks.clone(),
         }))
     }
 
@@ -77,11 +81,11 @@ impl Learner for CamLearner {
         let logits = maps.mean_dims(&[2, 3]).reshape([images, classes]);
         let labels = self.labels(batch, classes)?;
         let losses = (log_softmax(logits, 1) * labels).sum_dim(1).neg();
-        let loss = losses.mean();
-        let gradients = loss.backward();
+        let losses = losses.reshape([images]);
+        let gradients = self.ranks.mean(losses.clone()).backward();
         let network = self.network.clone();
         self.network = self.optimiser.step(network, &gradients, progress, 1.0)?;
-        let loss: f32 = loss.inner().into_scalar();
+        let loss = self.ranks.mean_value(losses)?;
         Ok(Step {
             measurements: Measurements::new().with("task_loss", f64::from(loss)),
             panels: Vec::new(),

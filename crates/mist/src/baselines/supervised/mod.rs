@@ -7,9 +7,7 @@ pub use learner::SupervisedLearner;
 
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor, TensorData};
-use rand::SeedableRng;
 use rand::rand_core::Rng;
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -20,7 +18,7 @@ use crate::networks::InputStatistics;
 use crate::sample::{RotatedKeypoint, sample_rotated};
 use crate::settings::{ANGLE_RAD, LENGTH_PX, within};
 use crate::splat::splat;
-use crate::training::{Progress, TrainedModel};
+use crate::training::{Progress, TrainedModel, random_of_image};
 
 /// Settings of supervised training.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,7 +80,8 @@ impl SupervisedConfig {
                     .collect()
             })
             .collect();
-        let rotated = self.jittered(&centres, seed, progress);
+        let first_image = trained.ranks().rank() * centres.len();
+        let rotated = self.jittered(&centres, first_image, seed, progress);
         let patches = sample_rotated(&images, &rotated, config.geometry)?;
         let [batch, instances, channels, height, width] = patches.dims();
         let patches = patches.reshape([batch * instances, channels, height, width]);
@@ -95,8 +94,18 @@ impl SupervisedConfig {
         let labels: Vec<i64> = truths.iter().flatten().map(|t| t.label as i64).collect();
         let labels = TensorData::new(labels, [batch * instances, 1]);
         let labels = Tensor::<2, Int>::from_data(labels, &device);
-        let task_loss = log_softmax(logits, 1).gather(1, labels).mean().neg();
-        trained.step_task(&task_loss.backward(), progress)?;
+        let ranks = trained.ranks().clone();
+        let task_losses = log_softmax(logits, 1).gather(1, labels).neg();
+        let task_losses = task_losses.reshape([batch * instances]);
+        let most = ranks.largest(instances)?;
+        if most != instances {
+            return Err(Error::Mismatch {
+                what: "objects of images in one batch",
+                expected: vec![most],
+                actual: vec![instances],
+            });
+        }
+        trained.step_task(&ranks.mean(task_losses.clone()).backward(), progress)?;
 
         let heatmaps = trained
             .model
@@ -107,16 +116,16 @@ impl SupervisedConfig {
         let targets = splat(&centres, levels, height, width, &device)?;
         let plain = heatmaps.clone().detach().inner();
         let squares = heatmap_loss(heatmaps, targets.clone(), self.heatmap_window_px)?;
-        let loss = squares.mean() / (scales * height * width) as f64;
-        trained.step_detector(&loss.backward(), progress)?;
-        trained.observe_input(images);
+        let losses = squares / (scales * height * width) as f64;
+        trained.step_detector(&ranks.mean(losses.clone()).backward(), progress)?;
+        trained.observe_input(images)?;
         let start = rotated.into_iter().map(|image| {
             let upright = image.into_iter().map(|rotated| rotated.keypoint);
             upright.collect()
         });
         Ok(LiftedStep {
-            task_loss: task_loss.inner().into_scalar(),
-            heatmap_loss: loss.inner().into_scalar(),
+            task_loss: ranks.mean_value(task_losses)?,
+            heatmap_loss: ranks.mean_value(losses)?,
             heatmaps: plain,
             targets: targets.inner(),
             start: start.collect(),
@@ -125,37 +134,38 @@ impl SupervisedConfig {
         })
     }
 
-    /// The centres, shifted and rotated at random: first all shifts, then all rotations.
+    /// The centres, shifted and rotated at random: in each image first all shifts, then all rotations.
     fn jittered(
         &self,
         centres: &[Vec<Keypoint>],
+        first_image: usize,
         seed: u64,
         progress: Progress,
     ) -> Vec<Vec<RotatedKeypoint>> {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        random.set_stream(progress.step);
-        let mut within = |most: f32| {
-            let share = random.next_u32() as f32 / u32::MAX as f32;
-            most * (share * 2.0 - 1.0)
-        };
-        let mut rotated: Vec<Vec<RotatedKeypoint>> = centres
-            .iter()
-            .map(|image| {
-                let shifted = image.iter().map(|point| RotatedKeypoint {
+        let images = centres.iter().zip(first_image..);
+        let jittered = images.map(|(centres, image)| {
+            let mut random = random_of_image(seed, progress.step, image);
+            let mut within = |most: f32| {
+                let share = random.next_u32() as f32 / u32::MAX as f32;
+                most * (share * 2.0 - 1.0)
+            };
+            let mut rotated: Vec<RotatedKeypoint> = centres
+                .iter()
+                .map(|point| RotatedKeypoint {
                     keypoint: Keypoint {
                         x_px: point.x_px + within(self.jitter_shift_px),
                         y_px: point.y_px + within(self.jitter_shift_px),
                         scale: point.scale,
                     },
                     rotation_rad: 0.0,
-                });
-                shifted.collect()
-            })
-            .collect();
-        for keypoint in rotated.iter_mut().flatten() {
-            keypoint.rotation_rad = within(self.jitter_rotation_rad);
-        }
-        rotated
+                })
+                .collect();
+            for keypoint in &mut rotated {
+                keypoint.rotation_rad = within(self.jitter_rotation_rad);
+            }
+            rotated
+        });
+        jittered.collect()
     }
 }
 

@@ -28,7 +28,8 @@ pub(super) fn step(
         .forward(source.maps.clone(), InputStatistics::Batch)?;
     let plain = heatmaps.clone().detach().inner();
     let mut extractor = config.extractor;
-    let most = truths.iter().map(Vec::len).max().unwrap_or(0);
+    let ranks = trained.ranks().clone();
+    let most = ranks.largest(truths.iter().map(Vec::len).max().unwrap_or(0))?;
     let instances = extractor.instances.max(most);
     extractor.instances = 2 * instances;
     let own = model.heatmap.extract(&extractor, plain)?;
@@ -56,8 +57,9 @@ pub(super) fn step(
     let logits = logits.reshape([images * instances, classes]);
     let labels = TensorData::new(labels, [images * instances, 1]);
     let labels = Tensor::<2, Int>::from_data(labels, &device);
-    let task_loss = log_softmax(logits, 1).gather(1, labels).mean().neg();
-    trained.step_task(&task_loss.backward(), progress)?;
+    let task_losses = log_softmax(logits, 1).gather(1, labels).neg();
+    let task_losses = task_losses.reshape([images * instances]);
+    trained.step_task(&ranks.mean(task_losses.clone()).backward(), progress)?;
 
     let [_, _, rows, columns] = heatmaps.dims();
     let centres: Vec<Vec<Keypoint>> = truths
@@ -67,15 +69,13 @@ pub(super) fn step(
     let heatmap = &trained.model.heatmap;
     let target = heatmap.target(&centres, None, [rows, columns], &device)?;
     let losses = heatmap.losses(heatmaps, target, 1)?;
-    let mut loss = losses.response.mean() / (rows * columns) as f64;
+    let mut heatmap_losses = losses.response / (rows * columns) as f64;
     if let Some(offsets) = losses.offsets {
-        loss = loss + offsets.mean();
+        heatmap_losses = heatmap_losses + offsets;
     }
-    trained.step_detector(&loss.backward(), progress)?;
-    let [task_loss, heatmap_loss] = [task_loss, loss].map(|loss| {
-        let loss: f32 = loss.inner().into_scalar();
-        f64::from(loss)
-    });
+    trained.step_detector(&ranks.mean(heatmap_losses.clone()).backward(), progress)?;
+    let task_loss = f64::from(ranks.mean_value(task_losses)?);
+    let heatmap_loss = f64::from(ranks.mean_value(heatmap_losses)?);
     Ok(Step {
         measurements: Measurements::new()
             .with("task_loss", task_loss)

@@ -85,11 +85,12 @@ impl Xie20Config {
         let masked = probabilities * masks.reshape([batch, locations, 1]);
         let predicted = masked.sum_dim(1).reshape([batch, classes]) / instances as f64;
         let losses = (mean_labels - predicted).square().sum_dim(1);
-        let loss = losses.mean();
-        let gradients = loss.backward();
+        let losses = losses.reshape([batch]);
+        let ranks = trained.ranks().clone();
+        let gradients = ranks.mean(losses.clone()).backward();
         trained.step_task(&gradients, progress)?;
         trained.step_detector(&gradients, progress)?;
-        let loss: f32 = loss.inner().into_scalar();
+        let loss = ranks.mean_value(losses)?;
         Ok(Step {
             measurements: Measurements::new().with("task_loss", f64::from(loss)),
             panels: Vec::new(),

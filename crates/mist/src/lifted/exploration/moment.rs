@@ -1,9 +1,8 @@
 //! Where in a training a step is.
 
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::training::{Progress, TrainedModel};
+use crate::training::{Progress, TrainedModel, random_of_image};
 
 /// What a step's random numbers and schedules depend on.
 #[derive(Clone, Copy, Debug)]
@@ -64,11 +63,9 @@ impl Moment {
         first + (last - first) * done
     }
 
-    /// Random numbers of the step; jitter counts its streams from the other end.
-    pub(super) fn random(&self) -> ChaCha8Rng {
-        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        random.set_stream(!self.progress.step);
-        random
+    /// Random numbers of an image of the step; jitter counts its streams from the other end.
+    pub(super) fn random(&self, image: usize) -> ChaCha8Rng {
+        random_of_image(self.seed, !self.progress.step, image)
     }
 }
 

@@ -47,7 +47,7 @@ impl ExplorationConfig {
             width_px,
             radius_px: config.extractor.nms_window_px / 2,
         };
-        let mut random = search.moment.random();
+        let first_image = search.trained.ranks().rank() * own.len();
         let moved_px = search
             .moment
             .between(self.pool.moved_px, self.pool.final_moved_px);
@@ -55,8 +55,10 @@ impl ExplorationConfig {
         let pools: Vec<Pool> = own
             .iter()
             .zip(images)
-            .map(|(own, maps)| {
+            .zip(first_image..)
+            .map(|((own, maps), image)| {
                 let heatmap = heatmap(maps);
+                let mut random = search.moment.random(image);
                 self.pool.candidates(own, heatmap, moved_px, &mut random)
             })
             .collect();
