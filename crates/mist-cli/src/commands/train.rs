@@ -1,10 +1,9 @@
 //! `mist train`
 
-use mist_lab::observer::Silent;
 use mist_lab::recipe::{FolderRequest, Recipe};
 use mist_lab::run::directory::RunDirectory;
 use mist_lab::training::{End, TrainOptions, create_run, join, newest_run, tell_ranks, train};
-use mist_lab::{Error, Result, mpi};
+use mist_lab::{Error, Result, Silent, mpi};
 
 use crate::cli::Train;
 use crate::console::Console;
