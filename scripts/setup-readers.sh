@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a small Python environment with the programs that read detections (pycocotools, Label Studio's SDK), which one test
-# asks, and prints its interpreter.
+# Makes a small Python environment with the programs that read detections (pycocotools, Label Studio's SDK) and job files
+# (kubernetes-validate), which two tests ask, and prints its interpreter.
 # Usage: scripts/setup-readers.sh [DIRECTORY]    (default: .venv-readers in the repository's root)
 set -eu
 

@@ -525,6 +525,10 @@ pub struct Bench {
     /// With --scaling: draw the curves into an SVG file.
     #[arg(long, requires = "scaling", value_hint = ValueHint::FilePath)]
     pub plot: Option<PathBuf>,
+    /// Measure the official training step shared by the ranks that an MPI launcher started, and what sums over them take; without
+    /// a launcher the step of one process.
+    #[arg(long, conflicts_with_all = ["workloads", "against_pytorch", "scenes", "scaling"])]
+    pub ranks: bool,
     /// Measure how long trainings take from nothing to each --target on held-out scenes; the sides take turns.
     #[arg(long, conflicts_with_all = ["workloads", "against_pytorch", "scenes", "scaling"])]
     pub time_to_accuracy: bool,

@@ -46,7 +46,7 @@ impl Flight {
         }
     }
 
-    /// Leaves a message that is short enough to MPI.
+    /// Leaves a message to MPI for good.
     pub fn forget(mut self) {
         if self.landed().is_none() {
             std::mem::forget(self);

@@ -153,6 +153,10 @@ impl Carrier {
             if exchange.receiving[rank].is_none() {
                 let from = self.world.process_at_rank(rank as i32);
                 let probed = from.immediate_matched_probe_with_tag(MESSAGE);
+                if probed.is_none() && self.goodbyes[rank] {
+                    self.give_up(rank)?;
+                    return Ok(true);
+                }
                 exchange.receiving[rank] = probed.map(Flight::of);
             }
             if let Some(flight) = &mut exchange.receiving[rank]
@@ -169,6 +173,20 @@ impl Carrier {
             self.mist.say(&Frame::Messages(received))?;
         }
         Ok(moved || done)
+    }
+
+    /// A rank ended before an exchange: not a fault of the job, but none that can be had.
+    fn give_up(&mut self, rank: usize) -> Result<(), String> {
+        if let Some(exchange) = self.exchange.take() {
+            let receiving = exchange.receiving.into_iter().flatten();
+            exchange
+                .sending
+                .into_iter()
+                .chain(receiving)
+                .for_each(Flight::forget);
+        }
+        self.mist
+            .say(&Frame::Lost(format!("rank {rank} has ended")))
     }
 
     /// Nobody is given up for silence from now on but those that have not said goodbye.

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mist_lab::bench::{
-    CompareOptions, MeasureOptions, TimeToAccuracyOptions, Workload, compare, measure, scaling,
-    time_to_accuracy,
+    CompareOptions, MeasureOptions, TimeToAccuracyOptions, Workload, compare, measure, ranks,
+    scaling, time_to_accuracy,
 };
 use mist_lab::run::whole_file;
-use mist_lab::{Error, Result};
+use mist_lab::{Error, Result, mpi};
 
 use crate::cli::Bench;
 use crate::console::Console;
@@ -38,6 +38,14 @@ pub fn run(command: &Bench, console: &mut Console) -> Result<()> {
         };
         let times = time_to_accuracy(&options, console)?;
         (serde_json::to_string_pretty(&times)?, times.to_lines())
+    } else if command.ranks {
+        let communicator = mpi::connect()?;
+        let rank = communicator.rank();
+        let figures = ranks::measure(&device, communicator, command.rounds)?;
+        if rank > 0 {
+            return Ok(());
+        }
+        (serde_json::to_string_pretty(&figures)?, figures.to_lines())
     } else if command.scaling {
         let curves = scaling::measure(&device, command.rounds, console)?;
         if let Some(path) = &command.plot {

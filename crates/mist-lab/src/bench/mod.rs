@@ -2,6 +2,7 @@
 
 mod compare;
 mod peer;
+pub mod ranks;
 mod report;
 pub mod scaling;
 mod scenes;

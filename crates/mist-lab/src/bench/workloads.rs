@@ -184,6 +184,11 @@ fn sync(device: &Device) -> Result<()> {
 }
 
 fn train_step(device: &Device) -> Result<Task> {
+    shared_step(device, &Ranks::default())
+}
+
+/// The part of a training step that is a rank's.
+pub(super) fn shared_step(device: &Device, ranks: &Ranks) -> Result<Task> {
     let model = ModelConfig::official();
     let setup = Setup {
         features: None,
@@ -192,13 +197,15 @@ fn train_step(device: &Device) -> Result<Task> {
         seed: 0,
         weights: None,
         device,
-        ranks: &Ranks::default(),
+        ranks,
     };
+    let images = ranks.own_images(BATCH)?.len();
+    let [_, channels, height, width] = detector_shape();
     let mut learner = LiftedConfig::official().start(setup)?;
     let batch = Batch {
         features: None,
-        images: noise(detector_shape(), device),
-        class_counts: Some(vec![vec![1; CLASSES]; BATCH]),
+        images: noise([images, channels, height, width], device),
+        class_counts: Some(vec![vec![1; CLASSES]; images]),
         truths: None,
     };
     let progress = Progress { step: 0, steps: 1 };

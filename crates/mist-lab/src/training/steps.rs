@@ -102,6 +102,8 @@ impl Training<'_> {
             let due = done.is_multiple_of(every.checkpoint);
             if due || last || signal.is_some() || out_of_time {
                 self.save(done)?;
+                // If it could not be saved, the others hear it here.
+                self.ranks.gather(Vec::new())?;
             }
             if let Some(signal) = signal {
                 self.log(Event::Interrupted, done)?;

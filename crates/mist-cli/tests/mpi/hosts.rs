@@ -1,0 +1,137 @@
+//! Ranks on hosts of their own, as far as network namespaces are hosts: with addresses and cables that can be cut.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::launch::{
+    carrier, done, message, mpirun, settings, single, wait_for_lines, weights, words,
+};
+use super::skipped;
+
+/// Two namespaces on a cable; they are taken away when this is dropped.
+struct Hosts {
+    /// Of this test alone.
+    names: [String; 2],
+}
+
+fn ip(words: &str) -> bool {
+    let run = Command::new("ip")
+        .args(words.split(' '))
+        .stderr(Stdio::null())
+        .status();
+    run.is_ok_and(|status| status.success())
+}
+
+impl Hosts {
+    const ADDRESSES: [&'static str; 2] = ["10.213.77.1", "10.213.77.2"];
+
+    fn new() -> Option<Self> {
+        let process = std::process::id();
+        let names = ["a", "b"].map(|name| format!("mist{process}{name}"));
+        let hosts = Self { names };
+        let [a, b] = &hosts.names;
+        let mut made = ip(&format!("netns add {a}")) && ip(&format!("netns add {b}"));
+        made = made
+            && ip(&format!(
+                "link add cable netns {a} type veth peer name cable netns {b}"
+            ));
+        for (name, address) in hosts.names.iter().zip(Self::ADDRESSES) {
+            made = made
+                && ip(&format!("-n {name} addr add {address}/24 dev cable"))
+                && ip(&format!("-n {name} link set cable up"))
+                && ip(&format!("-n {name} link set lo up"));
+        }
+        made.then_some(hosts)
+    }
+
+    /// Takes the cable out of the second host.
+    fn cut(&self) {
+        assert!(ip(&format!("-n {} link set cable down", self.names[1])));
+    }
+
+    /// A launcher on the first host, with `slots` ranks on each.
+    fn mpirun(&self, carrier: &Path, directory: &Path, slots: usize) -> Command {
+        let agent = directory.join("agent.sh");
+        // The launcher calls it with a host's address and a command.
+        let script = format!(
+            "#!/bin/sh\nwhile [ \"${{1#-}}\" != \"$1\" ]; do shift; done\nhost=$1; shift\n\
+             case $host in {}) name={};; *) name={};; esac\nexec ip netns exec $name sh -c \"$*\"\n",
+            Self::ADDRESSES[0],
+            self.names[0],
+            self.names[1],
+        );
+        std::fs::write(&agent, script).unwrap();
+        let executable = Command::new("chmod").arg("+x").arg(&agent).status();
+        assert!(executable.unwrap().success());
+        let inner = mpirun(carrier);
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.names[0], "mpirun"]);
+        command.args(inner.get_args());
+        for (name, value) in inner.get_envs() {
+            command.env(name, value.unwrap());
+        }
+        for name in ["MIST_MPI", "RAYON_NUM_THREADS", "MIST_MPI_TIMEOUT_SECS"] {
+            command.args(["-x", name]);
+        }
+        let [a, b] = Self::ADDRESSES;
+        command.args(["--host", &format!("{a}:{slots},{b}:{slots}")]);
+        command.args(["--mca", "plm_rsh_agent"]).arg(&agent);
+        for network in ["oob_tcp_if_include", "btl_tcp_if_include"] {
+            command.args(["--mca", network, "10.213.77.0/24"]);
+        }
+        // What is one host to the system must not share memory here.
+        command.args(["--mca", "btl", "tcp,self", "--map-by", "node"]);
+        command
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for name in &self.names {
+            ip(&format!("netns del {name}"));
+        }
+    }
+}
+
+#[test]
+fn ranks_on_two_hosts_learn_the_same_and_end_when_one_is_cut_off() {
+    const NAME: &str = "ranks_on_two_hosts_learn_the_same_and_end_when_one_is_cut_off";
+    let Some(carrier) = carrier(NAME) else {
+        return;
+    };
+    let Some(hosts) = Hosts::new() else {
+        skipped::skip(NAME, "network namespaces need root and iproute2");
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    done(&mut single(&at("whole"), &settings(&[])));
+    let launched = |out: &Path| {
+        let mut command = hosts.mpirun(&carrier, directory.path(), 1);
+        command
+            .args(["-n", "2", env!("CARGO_BIN_EXE_mist")])
+            .args(words(out, &settings(&[])));
+        command
+    };
+    done(&mut launched(&at("two-hosts")));
+    assert!(weights(&at("two-hosts")) == weights(&at("whole")));
+
+    let run = at("cut");
+    let mut command = launched(&run);
+    let child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_lines(&run, 5);
+    hosts.cut();
+    let output = child.wait_with_output().unwrap();
+    assert!(!output.status.success());
+    let told = message(&output);
+    assert!(
+        told.contains("rank 1 on") && told.contains("silent"),
+        "{told}"
+    );
+    done(&mut single(&run, &["--resume".to_owned()]));
+    assert!(weights(&run) == weights(&at("whole")));
+}
