@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use super::launch::{
     carrier, done, launch, lines, message, mpirun, process_of, ranks, settings, signal, single,
-    wait_for_lines, weights, words,
+    wait_for_end, wait_for_lines, weights, words,
 };
 
 /// How often the killing test kills; `MIST_KILLS=20` is the long form.
@@ -32,7 +32,9 @@ fn struck(command: &mut Command, out: &Path, rank: usize, steps: usize, blow: &s
     if let Some(process) = process_of(rank, out) {
         signal(blow, process);
     }
-    child.wait_with_output().unwrap()
+    let output = child.wait_with_output().unwrap();
+    wait_for_end(out);
+    output
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::launch::{
-    carrier, done, message, mpirun, settings, single, wait_for_lines, weights, words,
+    carrier, done, message, mpirun, settings, single, wait_for_end, wait_for_lines, weights, words,
 };
 use super::skipped;
 
@@ -126,6 +126,7 @@ fn ranks_on_two_hosts_learn_the_same_and_end_when_one_is_cut_off() {
     wait_for_lines(&run, 5);
     hosts.cut();
     let output = child.wait_with_output().unwrap();
+    wait_for_end(&run);
     assert!(!output.status.success());
     let told = message(&output);
     assert!(

@@ -145,6 +145,15 @@ pub fn wait_for_lines(run: &Path, count: usize) {
     }
 }
 
+/// Waits until no rank is left; the launcher may end before them.
+pub fn wait_for_end(out: &Path) {
+    let begun = Instant::now();
+    while (0..4).any(|rank| process_of(rank, out).is_some()) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "a rank lives on");
+        sleep(Duration::from_millis(20));
+    }
+}
+
 /// Lines of metrics so far.
 pub fn lines(run: &Path) -> usize {
     let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap_or_default();

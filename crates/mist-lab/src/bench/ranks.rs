@@ -49,7 +49,7 @@ pub fn measure(
     rounds: u16,
 ) -> Result<RankFigures> {
     let ranks = Ranks::new(communicator, Ranks::SHARDS)?;
-    let mut step = shared_step(device, &ranks)?;
+    let mut step = shared_step(&device.clone().autodiff(), &ranks)?;
     step()?;
     let (mut times, mut waits, mut bytes) = (Vec::new(), Vec::new(), 0);
     for _ in 0..rounds {

@@ -9,6 +9,7 @@ use crate::error::{Context, Error, Result};
 
 const MAX_STEPS: u64 = 1_000_000_000;
 const MAX_BATCH: u64 = 65_536;
+const MAX_SHARDS: u64 = 1 << 12;
 const MAX_NAME_CHARS: usize = 100;
 
 impl Recipe {
@@ -33,6 +34,7 @@ impl Recipe {
             ("seed", self.seed, 0..=i64::MAX as u64),
             ("steps", self.steps, 1..=MAX_STEPS),
             ("batch", self.batch as u64, 1..=MAX_BATCH),
+            ("shards", self.shards as u64, 1..=MAX_SHARDS),
             ("every.log", every.log, 1..=MAX_STEPS),
             ("every.checkpoint", every.checkpoint, 1..=MAX_STEPS),
             ("every.sample", every.sample, 1..=MAX_STEPS),
@@ -40,6 +42,10 @@ impl Recipe {
             ("every.snapshot", every.snapshot, 0..=MAX_STEPS),
         ] {
             check_range(name, value, range)?;
+        }
+        if !self.shards.is_power_of_two() {
+            let reason = format!("`shards` must be a power of two, not {}", self.shards);
+            return Err(Error::Usage(reason));
         }
         let method = self.method.method();
         self.model.check().context("`model`")?;

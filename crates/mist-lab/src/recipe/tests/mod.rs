@@ -109,6 +109,8 @@ fn settings_out_of_range_are_refused() {
     for (setting, complaint_about) in [
         ("batch=0", "`batch` must be at least 1"),
         ("batch=65537", "at most 65536"),
+        ("shards=3", "`shards` must be a power of two"),
+        ("shards=8192", "`shards`"),
         ("steps=1000000001", "`steps`"),
         ("every.log=0", "`every.log`"),
         ("every.sample=1000000001", "`every.sample`"),
