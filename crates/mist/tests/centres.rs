@@ -87,7 +87,7 @@ fn batch(device: &Device) -> Batch {
 }
 
 fn progress(step: u64) -> Progress {
-    Progress { step, steps: 150 }
+    Progress { step, steps: 250 }
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn objects_of_several_sizes_are_learned_counted_and_sized() {
     let device = Device::flex().autodiff();
     let mut learner = learner(&device);
     let batch = batch(&device);
-    for step in 0..150 {
+    for step in 0..250 {
         learner.step(&batch, progress(step)).unwrap();
     }
     let finder = learner.finder(&Device::flex()).unwrap();
