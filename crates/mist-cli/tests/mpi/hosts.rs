@@ -8,6 +8,9 @@ use super::launch::{
 };
 use super::skipped;
 
+/// The launcher waits for a host that was cut off until TCP gives it up, by default a quarter of an hour.
+const FEW_RETRIES: &str = "net.ipv4.tcp_retries2=3";
+
 /// Two namespaces on a cable; they are taken away when this is dropped.
 struct Hosts {
     /// Of this test alone.
@@ -39,7 +42,8 @@ impl Hosts {
             made = made
                 && ip(&format!("-n {name} addr add {address}/24 dev cable"))
                 && ip(&format!("-n {name} link set cable up"))
-                && ip(&format!("-n {name} link set lo up"));
+                && ip(&format!("-n {name} link set lo up"))
+                && ip(&format!("netns exec {name} sysctl -qw {FEW_RETRIES}"));
         }
         made.then_some(hosts)
     }

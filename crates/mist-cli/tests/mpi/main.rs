@@ -58,10 +58,13 @@ fn ranks_of_different_trainings_refuse_to_start() {
     );
     assert!(!out.join("checkpoints/last.ckpt").exists());
 
-    let folder = |name: &str, side: u32| {
+    let folder = |name: &str, bright: f32| {
         let folder = directory.path().join(name);
         std::fs::create_dir(&folder).unwrap();
-        let image = mist_data::Image::filled(side as usize, 40, 1, 0.25);
+        let mut image = mist_data::Image::filled(48, 48, 1, 0.0);
+        for row in 20..28 {
+            image.pixels[row * 48 + 10..][..8].fill(bright);
+        }
         for index in 0..4 {
             mist_data::write_png(&folder.join(format!("{index}.png")), &image).unwrap();
         }
@@ -74,6 +77,8 @@ fn ranks_of_different_trainings_refuse_to_start() {
             images.to_str().unwrap(),
             "--instances",
             "3",
+            "--object-px",
+            "8",
             "-q",
         ];
         let mut words: Vec<String> = words.map(str::to_owned).to_vec();
@@ -83,7 +88,7 @@ fn ranks_of_different_trainings_refuse_to_start() {
         ]);
         (1, words)
     };
-    let (one, other) = (folder("one", 40), folder("other-images", 48));
+    let (one, other) = (folder("one", 1.0), folder("two", 0.8));
     let output = launch(&carrier, &[seen(&one), seen(&other)])
         .output()
         .unwrap();
