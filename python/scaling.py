@@ -33,7 +33,7 @@ def main():
     fixed = max(0.0, two["step_ms"] - two["comm_ms"] - one["step_ms"] / 2) * 2
     compute = one["step_ms"] - fixed
     print(f"measured: step of one rank {one['step_ms']:.0f} ms; of two {two['step_ms']:.0f} ms, {gradient_bytes / 1e6:.1f} MB sent by each")
-    print(f"fitted: smallest sum {small:.2f} ms, {1e-3 / per_byte / 1e3:.0f} MB/s through pipes and MPI, "
+    print(f"fitted: smallest sum {small:.2f} ms, {1e-3 / per_byte:.0f} MB/s through pipes and MPI, "
           f"compute {compute:.0f} ms / n + {fixed:.0f} ms\n")
     print("| ranks | batch | 10 Gbit/s | 100 Gbit/s | 10 Gbit/s, 32 images a rank | 100 Gbit/s, 32 images a rank |")
     print("|---|---|---|---|---|---|")
