@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::launch::{
-    carrier, done, message, mpirun, settings, single, wait_for_end, wait_for_lines, weights, words,
+    carrier, done, mpirun, settings, single, wait_for_end, wait_for_lines, weights, words,
 };
 use super::skipped;
 
@@ -92,6 +92,11 @@ impl Hosts {
 impl Drop for Hosts {
     fn drop(&mut self) {
         for name in &self.names {
+            let left = Command::new("ip").args(["netns", "pids", name]).output();
+            for process in String::from_utf8_lossy(&left.unwrap().stdout).lines() {
+                // It may have ended by itself.
+                let _ = Command::new("kill").args(["-KILL", process]).status();
+            }
             ip(&format!("netns del {name}"));
         }
     }
@@ -122,17 +127,15 @@ fn ranks_on_two_hosts_learn_the_same_and_end_when_one_is_cut_off() {
 
     let run = at("cut");
     let mut command = launched(&run);
-    let child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    // What is left on the host that was cut off would hold a pipe open.
+    let errors = at("errors");
+    let file = std::fs::File::create(&errors).unwrap();
+    let child = command.stdout(Stdio::null()).stderr(file).spawn();
     wait_for_lines(&run, 5);
     hosts.cut();
-    let output = child.wait_with_output().unwrap();
     wait_for_end(&run);
-    assert!(!output.status.success());
-    let told = message(&output);
+    assert!(!child.unwrap().wait().unwrap().success());
+    let told = std::fs::read_to_string(&errors).unwrap();
     assert!(
         told.contains("rank 1 on") && told.contains("silent"),
         "{told}"
