@@ -150,6 +150,11 @@ pub(super) fn same_data(ranks: &Ranks, datasets: [&dyn Dataset; 2]) -> Result<()
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
+    use mist::ranks::{Communicator, ThreadCommunicator};
+    use mist_data::{Catalog, Split};
+
     use super::*;
 
     #[test]
@@ -171,5 +176,31 @@ mod tests {
             "{steps}"
         );
         assert!(!difference(terms("1", "a", "seed = 1\n")).is_empty());
+    }
+
+    #[test]
+    fn a_rank_that_sees_other_data_is_named() {
+        let group = ThreadCommunicator::group(4);
+        let seen = |rank: ThreadCommunicator| {
+            let seed = if rank.rank() == 2 { 8 } else { 7 };
+            let open = |seed| {
+                Catalog::new(None)
+                    .open("glyphs", seed, Split::Train)
+                    .unwrap()
+            };
+            let ranks = Ranks::new(Arc::new(rank), Ranks::SHARDS).unwrap();
+            same_data(&ranks, [open(seed).as_ref(), open(0).as_ref()])
+        };
+        let seen = &seen;
+        thread::scope(|scope| {
+            let ranks: Vec<_> = group
+                .into_iter()
+                .map(|rank| scope.spawn(move || seen(rank)))
+                .collect();
+            for rank in ranks {
+                let message = rank.join().unwrap().unwrap_err().to_string();
+                assert!(message.contains("rank 2 sees other data"), "{message}");
+            }
+        });
     }
 }
