@@ -95,7 +95,7 @@ fn searched(place: &Place, out: &Path, job: impl Fn(usize) -> Command) {
         let name = format!("found.csv.shard-{}-of-{SHARDS}", shard + 1);
         let entries = fs::read_dir(directory).unwrap().flatten();
         let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.any(|other| other.contains(&name))
+        names.any(|other| other.contains(&name) || other.ends_with(".tmp"))
     };
     let part = |shard: usize| directory.join(format!("found.csv.shard-{}-of-{SHARDS}", shard + 1));
     for shard in 0..SHARDS {
