@@ -25,7 +25,7 @@ fn list_names_every_kind_on_standard_output() {
     let output = mist(&["data", "list"]);
     assert!(output.status.success());
     let listed = text(&output.stdout);
-    assert_eq!(listed.lines().count(), 15);
+    assert_eq!(listed.lines().count(), 18);
     assert!(listed.starts_with("glyphs\tready\t"));
 }
 

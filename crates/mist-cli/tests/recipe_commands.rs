@@ -22,7 +22,7 @@ fn list_has_one_line_for_each_recipe() {
     let output = mist(&["recipe", "list"]);
     assert!(output.status.success());
     let listed = text(&output.stdout);
-    assert_eq!(listed.lines().count(), 42);
+    assert_eq!(listed.lines().count(), 58);
     assert!(listed.contains("mnist-hard-supervised\thard\tsupervised\t6000\n"));
 }
 

@@ -131,7 +131,7 @@ pub trait Finder: fmt::Debug {
         Ok(None)
     }
 
-    /// The patches behind detections, and what becomes of them; `None` for models without patches.
+    /// The patches behind detections, and what becomes of them; `None` for models without patches, and where nothing was found.
     ///
     /// # Errors
     /// As [`Finder::find`].

@@ -618,7 +618,7 @@ impl Finder for Model {
         if self.config.backbone.is_some() {
             return Ok(None);
         }
-        self.patch_task().patches(images, found).map(Some)
+        self.patch_task().patches(images, found)
     }
 
     fn to_safetensors(&self) -> Result<Vec<u8>, Error> {

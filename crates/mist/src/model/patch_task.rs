@@ -168,6 +168,9 @@ impl PatchTask<'_> {
             return Ok(None);
         }
         let keypoints = self.keypoints(found);
+        if keypoints.iter().all(Vec::is_empty) {
+            return Ok(Some(images.zeros_like() + self.config.background));
+        }
         if keypoints
             .windows(2)
             .all(|pair| pair[0].len() == pair[1].len())
@@ -187,8 +190,15 @@ impl PatchTask<'_> {
         Ok(Some(Tensor::cat(redrawn, 0)))
     }
 
-    /// The patches behind detections.
-    pub fn patches(&self, images: Tensor<4>, found: &[Vec<Detection>]) -> Result<Patches, Error> {
+    /// The patches behind detections; `None` where nothing was found.
+    pub fn patches(
+        &self,
+        images: Tensor<4>,
+        found: &[Vec<Detection>],
+    ) -> Result<Option<Patches>, Error> {
+        if found.iter().all(Vec::is_empty) {
+            return Ok(None);
+        }
         let foreground = self.config.foreground(images);
         let keypoints = self.keypoints(found);
         let most = keypoints.iter().map(Vec::len).max().unwrap_or(0);
@@ -208,12 +218,12 @@ impl PatchTask<'_> {
             true => Some(self.run(seen.clone(), most)?),
             false => None,
         };
-        Ok(Patches {
+        Ok(Some(Patches {
             seen,
             redrawn,
             background: self.config.background,
             shown_px: self.config.geometry.shown_px(),
-        })
+        }))
     }
 }
 

@@ -176,7 +176,7 @@ impl<L: Locator> Finder for LocatedModel<L> {
         images: Tensor<4>,
         found: &[Vec<Detection>],
     ) -> Result<Option<Patches>, Error> {
-        self.patch_task().patches(images, found).map(Some)
+        self.patch_task().patches(images, found)
     }
 
     fn to_safetensors(&self) -> Result<Vec<u8>, Error> {
